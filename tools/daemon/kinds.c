@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kinds of sources. Some need a library, and are left out if it was not there. */
+#include "daemon/copy/copy.h"
 #include "daemon/crowdsec/crowdsec.h"
 #include "daemon/feed/feed.h"
 #include "daemon/redis/redis.h"
@@ -8,6 +9,7 @@
 const struct source_kind *const source_kinds[] = {
 	&feed_kind,
 	&routes_kind,
+	&copy_kind,
 	&crowdsec_kind,
 #ifdef IPCUCKOO_REDIS
 	&redis_kind,

@@ -113,6 +113,9 @@ static void on_timer(void *data)
 		target_apply(config->targets[i]);
 	upgraded = false;
 	look_at_addresses(daemon);
+	for (i = 0; i < config->source_count; i++)
+		if (config->sources[i]->kind->look)
+			soon |= config->sources[i]->kind->look(config->sources[i]);
 	/* A change from here on sends an event that has not been thrown away. */
 	for (i = 0; i < config->target_count; i++)
 		soon |= target_verify(config->targets[i]);

@@ -942,6 +942,59 @@ def test_aggregate(b):
     b.end()
 
 
+def test_copy(b):
+    """A set that somebody else keeps, as a source"""
+    b.config({"s": {"except": "198.51.100.8", "aggregate": "3/24"}}, {})
+    with open(b.daemon.config, "a", encoding="utf-8") as f:
+        f.write("[copy bans]\nset = s\nof = f2b\n")
+    b.daemon.start()
+    b.case("the set is missing: said, with its name", wait_for(
+        lambda: "the kernel has no set f2b" in b.daemon.source("bans").get("problem", "")), b.daemon.status())
+    tool("create", "f2b", "hash:net", "family", "any", "timeout", "0", "comment")
+    tool("add", "f2b", "198.51.100.7", "timeout", "600", "comment", "sshd")
+    tool("add", "f2b", "198.51.100.8")
+    tool("add", "f2b", "2001:db8::/48")
+    want = {"198.51.100.7", "198.51.100.8 nomatch", "2001:db8::/48"}
+    b.case("entries, without exceptions", wait_for(lambda: set(members("s")) == want, 10), members("s"))
+    words = members("s").get("198.51.100.7", "")
+    b.case("timeout and comment", re.search(r"timeout (59\d|600)", words) and 'comment "sshd"' in words, words)
+    before = b.daemon.source("bans")["deliveries"]
+    tool("add", "f2b", "198.51.101.1", "198.51.101.2", "198.51.101.3")
+    b.case("changes, and the network that they make", wait_for(
+        lambda: set(members("s")) == want | {"198.51.101.1", "198.51.101.2", "198.51.101.3", "198.51.101.0/24"}, 10),
+           members("s"))
+    b.case("one change is one delivery", b.daemon.source("bans")["deliveries"] == before + 1, b.daemon.source("bans"))
+    tool("del", "f2b", "198.51.101.2")
+    b.case("deletions", wait_for(
+        lambda: set(members("s")) == want | {"198.51.101.1", "198.51.101.3"}, 10), members("s"))
+    tool("flush", "f2b")
+    tool("add", "f2b", "198.51.100.9", "timeout", "2")
+    b.case("a flush", wait_for(lambda: "198.51.100.9" in members("s") and len(members("s")) == 2, 10), members("s"))
+    b.case("a timeout", wait_for(lambda: set(members("s")) == {"198.51.100.8 nomatch"}, 10), members("s"))
+    tool("add", "f2b", "198.51.100.7")
+    wait_for(lambda: "198.51.100.7" in members("s"), 10)
+    tool("destroy", "f2b")
+    b.case("destroyed: it fails, and what it had stays", wait_for(
+        lambda: b.daemon.source("bans")["state"] == "failing") and "198.51.100.7" in members("s"), members("s"))
+    tool("create", "f2b", "hash:net")
+    tool("add", "f2b", "198.51.0.0/16", "198.51.7.0/24")
+    b.case("created again", wait_for(lambda: set(members("s")) == {"198.51.100.8 nomatch", "198.51.0.0/16", "198.51.7.0/24"}, 10),
+           members("s"))
+    tool("add", "f2b", "198.51.9.0/24", "nomatch")
+    b.case("exceptions cannot be copied, which is said", wait_for(
+        lambda: "it has exceptions" in b.daemon.source("bans").get("problem", "")), b.daemon.source("bans"))
+    tool("destroy", "f2b")
+    tool("create", "f2b", "filter:ip")
+    b.case("nor can an approximate set", wait_for(
+        lambda: "approximate" in b.daemon.source("bans").get("problem", "")), b.daemon.source("bans"))
+    b.config({"s": {}}, {})
+    with open(b.daemon.config, "a", encoding="utf-8") as f:
+        f.write("[copy bans]\nset = s\nof = s\n")
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("--check: a copy of itself", done.returncode and "cannot be copied into itself" in done.stderr, done.stderr)
+    b.end()
+
+
 def test_values(b):
     """Timeouts and comments"""
     b.server.say("/a", lie.whole(lines(MANY[:10])))
@@ -1461,7 +1514,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_tables, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_why, test_health,
+         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_copy, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)

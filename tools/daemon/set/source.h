@@ -44,6 +44,8 @@ struct source;
  * @check:	look at all keys together, and call section_fault() if something is wrong; or NULL
  * @start:	begin to follow the source. The loaded contents and notes are there already
  * @stop:	end it
+ * @look:	look whether the source has changed: called after each event of the module, and every few
+ *		seconds. Return: whether to call it again in a second. NULL: it finds out by itself
  * @show:	add what only this kind has to the JSON of its state; or NULL
  * @explain:	add to the JSON of an entry what only this kind knows about it; or NULL
  * @command:	do a command of the control socket, "refresh" or "accept", and answer with a text
@@ -67,6 +69,7 @@ struct source_kind {
 	void (*check)(struct source *source, struct section *section);
 	void (*start)(struct source *source);
 	void (*stop)(struct source *source);
+	bool (*look)(struct source *source);
 	void (*show)(const struct source *source, struct json_object *object);
 	void (*explain)(const struct source *source, const struct member *member,
 			struct json_object *object);
