@@ -100,10 +100,10 @@ static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6
 		ipcuckoo_prefetch4(&set->entries, key.lo);
 }
 
-/* Does a packet match a special link (is_special())? If the entry that matches has counters, count
- * the packet's @bytes for it. If the entry has a mark, set @mark to it.
+/* Does a packet match a link whose direction is shifted by IPCUCKOO_SPECIAL_SHIFT? If the entry that
+ * matches has counters, count the packet's @bytes for it. If the entry has a mark, set @mark to it.
  */
-static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
+static noinline bool look_up_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
 				     unsigned int bytes, u64 *mark)
 {
 	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
@@ -119,6 +119,18 @@ static noinline bool matches_special(const struct ipcuckoo_link *link, const voi
 		match_special(link->set, ip, v6, false, bytes, mark)) ||
 	       (dir & IPCUCKOO_DIR_DST &&
 		match_special(link->set, ip, v6, true, bytes, mark));
+}
+
+/* Does a packet match a special link (is_special())? */
+static __always_inline bool matches_special(const struct ipcuckoo_link *link, const void *ip,
+					    match_fn match, unsigned int bytes, u64 *mark)
+{
+	u8 dir = link->dir >> IPCUCKOO_LIMITED_SHIFT;
+
+	if (!dir)
+		return look_up_special(link, ip, match == match6, bytes, mark);
+	return (dir & IPCUCKOO_DIR_SRC && match(link->set, ip, false)) ||
+	       (dir & IPCUCKOO_DIR_DST && match(link->set, ip, true));
 }
 
 /* Is the direction of a link shifted? struct ipcuckoo_link says for which links it is. */
@@ -231,13 +243,23 @@ static noinline void act(const struct ipcuckoo_link *link, struct sk_buff *skb,
 	skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
 }
 
-/* Does an attachment act on packets to this packet's port? See ports.c for the verdict drop. */
-static bool concerns_port(const struct ipcuckoo_rule *rule, bool v6, const void *packet,
-			  ipcuckoo_read_fn read)
+/* Does an attachment act on packets to this packet's port? See ports.c for the verdict drop. Inlined,
+ * so that the ports are read by a direct call of @read.
+ */
+static __always_inline bool concerns_port(const struct ipcuckoo_rule *rule, bool v6, const void *ip,
+					  const void *packet, ipcuckoo_read_fn read)
 {
-	return !rule->protocol ||
-	       ipcuckoo_ports_match(&rule->ports, rule->protocol,
-				    rule->verdict == IPCUCKOO_VERDICT_DROP, v6, packet, read);
+	const __be16 *header;
+	__be16 copy[2];
+	int at;
+
+	if (!rule->protocol)
+		return true;
+	at = ipcuckoo_ports_find(rule->protocol, v6, ip, packet, read);
+	if (at == IPCUCKOO_PORTS_LATER)
+		return rule->verdict == IPCUCKOO_VERDICT_DROP;
+	header = at == IPCUCKOO_PORTS_NONE ? NULL : read(packet, at, IPCUCKOO_PORTS_HEADER, copy);
+	return header && ipcuckoo_ports_have(&rule->ports, ntohs(header[1]));
 }
 
 /* A packet behind VLAN tags, whose length is @tags, for read_packet(). */
@@ -255,9 +277,9 @@ static const void *read_packet(const void *packet, unsigned int at, unsigned int
 }
 
 /* Run a special link. Return: its verdict if the packet matches, or IPCUCKOO_NO_VERDICT. */
-static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff *skb,
-				const struct nf_hook_state *state, const void *ip,
-				unsigned int tags, bool v6)
+static __always_inline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff *skb,
+				       const struct nf_hook_state *state, const void *ip,
+				       unsigned int tags, match_fn match)
 {
 	const struct ipcuckoo_rule *rule = &link->at->rule;
 	const struct tagged tagged = { .skb = skb, .tags = tags };
@@ -269,12 +291,31 @@ static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff
 	 */
 	if (rule->only_new && !ipcuckoo_conntrack_is_new(skb))
 		return IPCUCKOO_NO_VERDICT;
-	if (!concerns_port(rule, v6, &tagged, read_packet))
+	if (!concerns_port(rule, match == match6, ip, &tagged, read_packet))
 		return IPCUCKOO_NO_VERDICT;
-	if (!matches_special(link, ip, v6, bytes, &mark))
+	if (!matches_special(link, ip, match, bytes, &mark))
 		return IPCUCKOO_NO_VERDICT;
-	act(link, skb, state, ip, bytes, mark);
+	if (unlikely(link->acts || trace_ipcuckoo_match_enabled()))
+		act(link, skb, state, ip, bytes, mark);
+	else
+		count(link->at->counter, bytes);
 	return link->verdict;
+}
+
+/* Not inlined, so that the packets of other links need no registers for this. */
+
+static noinline u32 run_special4(const struct ipcuckoo_link *link, struct sk_buff *skb,
+				 const struct nf_hook_state *state, const void *ip,
+				 unsigned int tags)
+{
+	return run_special(link, skb, state, ip, tags, match4);
+}
+
+static noinline u32 run_special6(const struct ipcuckoo_link *link, struct sk_buff *skb,
+				 const struct nf_hook_state *state, const void *ip,
+				 unsigned int tags)
+{
+	return run_special(link, skb, state, ip, tags, match6);
 }
 
 /* Run a chain. Inlined into the hook of each family, so that the look-up is a direct call.
@@ -299,7 +340,8 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 				count(link->at->counter, skb->len - tags);
 			verdict = link->verdict;
 		} else if (is_special(link)) {
-			verdict = run_special(link, skb, state, ip, tags, match == match6);
+			verdict = match == match6 ? run_special6(link, skb, state, ip, tags) :
+						    run_special4(link, skb, state, ip, tags);
 		} else {
 			continue;
 		}
@@ -615,8 +657,9 @@ static noinline bool matches_frame(const struct ipcuckoo_link *link, const struc
 	u64 mark;	/* not used: a frame has none */
 
 	/* The ports come first: see run_special(). */
-	return concerns_port(&link->at->rule, frame->v6, frame, read_frame) &&
-	       matches_special(link, frame->ip, frame->v6, bytes, &mark);
+	return concerns_port(&link->at->rule, frame->v6, frame->ip, frame, read_frame) &&
+	       (frame->v6 ? matches_special(link, frame->ip, match6, bytes, &mark) :
+			    matches_special(link, frame->ip, match4, bytes, &mark));
 }
 
 /* The length of a frame from its IP header on, fragments included. */

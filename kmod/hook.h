@@ -23,9 +23,9 @@ struct xdp_buff;
  * @verdict:	what netfilter does with packets that match: NF_DROP, NF_ACCEPT or
  *		IPCUCKOO_NO_VERDICT
  * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_SPECIAL_SHIFT if the set has a mask,
- *		its entries have records, the verdict is prefetch, or the rule is for new
- *		connections or some ports only. So a packet makes one test for all of these,
- *		and only such links need more
+ *		its entries have records, or the verdict is prefetch, and otherwise by
+ *		IPCUCKOO_LIMITED_SHIFT if the rule is for new connections or some ports only.
+ *		So a packet makes one test for all of these, and only such links need more
  * @acts:	packets that match are logged or marked
  */
 struct ipcuckoo_link {
@@ -37,6 +37,7 @@ struct ipcuckoo_link {
 };
 
 #define IPCUCKOO_SPECIAL_SHIFT	2
+#define IPCUCKOO_LIMITED_SHIFT	4
 
 /**
  * struct ipcuckoo_chain - the attachments that packets run at a hook

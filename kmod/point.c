@@ -328,15 +328,18 @@ static u32 verdict_of(const struct ipcuckoo_rule *rule)
 static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
 	const struct ipcuckoo_rule *rule = &at->rule;
-	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
-		       rule->verdict == IPCUCKOO_VERDICT_PREFETCH || rule->only_new ||
-		       rule->protocol;
+	int shift = 0;
 
+	if (at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
+	    rule->verdict == IPCUCKOO_VERDICT_PREFETCH)
+		shift = IPCUCKOO_SPECIAL_SHIFT;
+	else if (rule->only_new || rule->protocol)
+		shift = IPCUCKOO_LIMITED_SHIFT;
 	return (struct ipcuckoo_link){
 		.at = at,
 		.set = at->set,
 		.verdict = verdict_of(rule),
-		.dir = special ? rule->dir << IPCUCKOO_SPECIAL_SHIFT : rule->dir,
+		.dir = rule->dir << shift,
 		.acts = rule->log.to || rule->verdict == IPCUCKOO_VERDICT_MARK,
 	};
 }

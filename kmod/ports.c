@@ -11,50 +11,35 @@
  * packets to any port drops such a first fragment. In IPv4 hosts discard a first fragment with less
  * than 8 bytes behind its header, and the ports are in the first 4 of these.
  */
-#include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/string.h>
-#include <net/ip.h>
 #include <net/ipv6.h>
 
 #include "compat.h"
 #include "ports.h"
 
-/* What the functions below return if there is no header of the protocol. LATER: a later fragment
- * may have it.
+/**
+ * ipcuckoo_ports_find6() - find the ports of a packet of IPv6
+ * @protocol:	protocol of the ports: TCP, UDP or SCTP
+ * @ip:		its IP header
+ * @packet:	the packet, for @read
+ * @read:	reads the packet
+ *
+ * They are behind all extension headers that the kernel skips (ipv6_find_hdr()).
+ *
+ * Context: softirq or process context.
+ * Return: as ipcuckoo_ports_find().
  */
-#define NONE	(-1)
-#define LATER	(-2)
-
-/* The source port and the destination port: any of the protocols' headers begins with them. */
-#define PORTS_SIZE	(2 * sizeof(__be16))
-
-/* Find the header of a protocol in a packet of IPv4. Return: where it begins, or NONE. */
-static int find4(u8 protocol, const void *packet, ipcuckoo_read_fn read)
-{
-	const struct iphdr *ip;
-	struct iphdr copy;
-
-	ip = read(packet, 0, sizeof(copy), &copy);
-	if (!ip || ip->ihl < 5 || ip->protocol != protocol || ip->frag_off & htons(IP_OFFSET))
-		return NONE;
-	return ip->ihl * 4;
-}
-
-/* The same for IPv6, behind all extension headers that the kernel skips (ipv6_find_hdr()). */
-static int find6(u8 protocol, const void *packet, ipcuckoo_read_fn read)
+int ipcuckoo_ports_find6(u8 protocol, const struct ipv6hdr *ip, const void *packet,
+			 ipcuckoo_read_fn read)
 {
 	unsigned int at = sizeof(struct ipv6hdr), end = UINT_MAX, size;
 	const struct ipv6_opt_hdr *header;
 	const struct frag_hdr *fragment;
-	struct ipv6hdr copy;
-	const struct ipv6hdr *ip = read(packet, 0, sizeof(copy), &copy);
 	struct frag_hdr extension;
-	int missing = NONE;
+	int missing = IPCUCKOO_PORTS_NONE;
 	u8 next;
 
-	if (!ip)
-		return NONE;
 	/* XDP and ingress see a frame before the IP stack cuts off what is behind the packet. There
 	 * an attacker could put another port than that of the later fragment. Only jumbograms and
 	 * large packets of GRO and GSO have no length, and they are no fragments.
@@ -63,7 +48,7 @@ static int find6(u8 protocol, const void *packet, ipcuckoo_read_fn read)
 		end = at + ntohs(ip->payload_len);
 	for (next = ip->nexthdr; next != protocol; next = header->nexthdr) {
 		if (!ipv6_ext_hdr(next) || next == NEXTHDR_NONE)
-			return NONE;
+			return IPCUCKOO_PORTS_NONE;
 		size = next == NEXTHDR_FRAGMENT ? sizeof(*fragment) : sizeof(*header);
 		header = at + size <= end ? read(packet, at, size, &extension) : NULL;
 		if (!header)
@@ -71,9 +56,9 @@ static int find6(u8 protocol, const void *packet, ipcuckoo_read_fn read)
 		if (next == NEXTHDR_FRAGMENT) {
 			fragment = (const struct frag_hdr *)header;
 			if (fragment->frag_off & htons(IP6_OFFSET))
-				return NONE;
+				return IPCUCKOO_PORTS_NONE;
 			if (fragment->frag_off & htons(IP6_MF))
-				missing = LATER;
+				missing = IPCUCKOO_PORTS_LATER;
 			at += sizeof(*fragment);
 		} else if (next == NEXTHDR_AUTH) {
 			at += ipv6_authlen(header);
@@ -81,40 +66,9 @@ static int find6(u8 protocol, const void *packet, ipcuckoo_read_fn read)
 			at += ipv6_optlen(header);
 		}
 	}
-	return at + PORTS_SIZE <= end && read(packet, at, PORTS_SIZE, &extension) ? at : missing;
-}
-
-/**
- * ipcuckoo_ports_match() - does a packet go to one of some ports?
- * @ports:	the ports
- * @protocol:	their protocol: TCP, UDP or SCTP
- * @later:	what to return for a first fragment if the port may be in a later one
- * @v6:		it is a packet of IPv6
- * @packet:	the packet, for @read
- * @read:	reads the packet
- *
- * Context: softirq or process context.
- * Return: false also if it has no ports, or is cut off before them.
- */
-bool ipcuckoo_ports_match(const struct ipcuckoo_ports *ports, u8 protocol, bool later, bool v6,
-			  const void *packet, ipcuckoo_read_fn read)
-{
-	int at = v6 ? find6(protocol, packet, read) : find4(protocol, packet, read);
-	const __be16 *header;
-	__be16 copy[2];
-	u16 port;
-	int i;
-
-	if (at == LATER)
-		return later;
-	header = at == NONE ? NULL : read(packet, at, PORTS_SIZE, copy);
-	if (!header)
-		return false;
-	port = ntohs(header[1]);
-	for (i = 0; i < ports->count; i++)
-		if (port >= ports->range[i].first && port <= ports->range[i].last)
-			return true;
-	return false;
+	return at + IPCUCKOO_PORTS_HEADER <= end &&
+	       (missing == IPCUCKOO_PORTS_NONE || read(packet, at, IPCUCKOO_PORTS_HEADER, &extension)) ?
+	       at : missing;
 }
 
 /**
