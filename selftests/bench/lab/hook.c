@@ -14,6 +14,9 @@
 
 #include "lab.h"
 
+/* The port to which packets go */
+#define LAB_PORT	80
+
 /* The number of references, more than the drops of a chunk. */
 #define REFERENCES	(1 << 20)
 
@@ -66,6 +69,8 @@ static void fill6(void)
 
 static int hook_begin(const struct lab_run *run)
 {
+	struct udphdr *udp;
+
 	dev = find_device(run->net);
 	if (!dev)
 		return -ENODEV;
@@ -80,7 +85,9 @@ static int hook_begin(const struct lab_run *run)
 		fill4();
 	else
 		fill6();
-	skb_put_zero(skb, sizeof(struct udphdr));
+	udp = skb_put_zero(skb, sizeof(*udp));
+	udp->dest = htons(LAB_PORT);
+	udp->len = htons(sizeof(*udp));
 	skb->dev = dev;
 	skb->pkt_type = PACKET_HOST;
 	return 0;
