@@ -132,7 +132,7 @@ static void read_publication(uint8_t choice, const uint8_t *data, size_t size)
 	struct packed added = { 0 };
 	size_t count;
 
-	wrong = publication_read(&request, &bytes, &count, &added);
+	wrong = publication_read(&request, choice & 4 ? "fw1" : NULL, &bytes, &count, &added);
 	if (wrong && !wrong[0])
 		abort();
 	/* What is published can be read by those who follow. */

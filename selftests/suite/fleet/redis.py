@@ -10,6 +10,7 @@ random"."""
 import binascii
 import collections
 import contextlib
+import datetime
 import fcntl
 import itertools
 import json
@@ -424,6 +425,33 @@ def test_values(b):
     found = host.members()
     b.case("with the same values", all(found[e] == "timeout 0" for e in left) and
            re.fullmatch(r"timeout 9\d\d", found["203.0.113.7"]), found["203.0.113.7"])
+
+
+def test_name_publisher(b):
+    """Which firewall has published an entry, and when, is in its comment on all of them."""
+    hosts = b.fleet(["fw1", "fw2"], **{"name-publisher": "yes"})
+    hosts[0].replace(["198.51.100.1"])
+    begin = int(time.time())
+    hosts[0].publish("192.0.2.7", "comment", "guessed passwords")
+    status, text = hosts[1].publish("192.0.2.8", "timeout", "3600")
+    b.case("all have what both have published", status == 0 and all(
+        host.has(["198.51.100.1", "192.0.2.7", "192.0.2.8"]) for host in hosts), text)
+    for host in hosts:
+        for entry, start in (("192.0.2.7", "guessed passwords, by fw1"), ("192.0.2.8", "by fw2")):
+            done = subprocess.run(["ip", "netns", "exec", host.netns, os.environ["IPCUCKOO"], "why", entry,
+                                   "--control", host.daemon.control], capture_output=True, text=True)
+            said = re.search(rf'from redis feed .*, comment "{start} at (\S+)"', done.stdout)
+            at = said and datetime.datetime.fromisoformat(said[1].replace("Z", "+00:00")).timestamp()
+            b.case(f"{host.name}: why {entry} says who has published it, and when",
+                   said and begin <= at <= time.time(), done)
+        b.case(f"{host.name}: a whole list has the comments of its file", "comment" not in
+               host.members()["198.51.100.1"], host.members())
+    status, text = hosts[0].publish("192.0.2.9", "comment", "x" * 230)
+    b.case("a comment that has no room for it is refused",
+           status == 3 and "shorten it, or say name-publisher = no" in text, text)
+    status, text = hosts[0].publish("192.0.2.7", "--delete")
+    b.case("an entry is deleted", status == 0 and all(
+        host.has(["198.51.100.1", "192.0.2.8"]) for host in hosts), text)
 
 
 def test_agree(b):
@@ -2176,7 +2204,7 @@ def test_random(b):
 
 
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test_timeouts, test_values,
-         test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
+         test_name_publisher, test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_large, test_rights, test_gone, test_waiting, test_left, test_unstored,
          test_refused, test_behind, test_empty_replica, test_empty_primary, test_writable_replica,
          test_cluster, test_sentinel, test_lies, test_hostile, test_nameservers,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <time.h>
 
 #include "daemon/base/memory.h"
 #include "daemon/redis/publication.h"
@@ -19,10 +20,11 @@ struct line {
 	const char *comment;
 };
 
-/* What is being read. */
+/* What is being read. @signature: what comments end with, or "" */
 struct publication {
 	bool del;
 	bool replace;
+	char signature[IPCUCKOO_COMMENT_MAX + 1];
 	struct list_bytes *bytes;
 	struct packed *added;
 	size_t count;
@@ -52,6 +54,35 @@ static bool cut_line(char *text, struct line *line)
 	line->expires = number;
 	line->comment = comment && *comment ? comment : NULL;
 	return !line->comment || strlen(line->comment) <= IPCUCKOO_COMMENT_MAX;
+}
+
+/* Who publishes, and when. Neither the stream nor the snapshot has room for it that older daemons
+ * would not refuse; comments they take.
+ */
+static void sign(struct publication *publication, const char *host)
+{
+	char at[32];
+	time_t now = now_seconds();
+
+	strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+	snprintf(publication->signature, sizeof(publication->signature), "by %.200s at %s", host, at);
+}
+
+/* Return: whether the comment is short enough with it. */
+static bool sign_comment(const struct publication *publication, struct line *line, char *text,
+			 size_t size)
+{
+	const char *signature = publication->signature;
+
+	if (!*signature)
+		return true;
+	if (!line->comment) {
+		line->comment = signature;
+		return true;
+	}
+	snprintf(text, size, "%s, %s", line->comment, signature);
+	line->comment = text;
+	return strlen(text) <= IPCUCKOO_COMMENT_MAX;
 }
 
 /* Return: 0 or -ENOMEM. */
@@ -94,6 +125,7 @@ static char *take_line(struct publication *publication, struct feed *feed, char 
 		       unsigned long number)
 {
 	char why[ADDRESS_WHY_SIZE], quoted[64], joined[FEED_ENTRY_SIZE];
+	char comment[2 * (IPCUCKOO_COMMENT_MAX + 1) + 2];
 	const char *entry, *end;
 	struct line line;
 	int err;
@@ -103,6 +135,9 @@ static char *take_line(struct publication *publication, struct feed *feed, char 
 				 number, IPCUCKOO_COMMENT_MAX);
 	if (!line.text)
 		return NULL;
+	if (!sign_comment(publication, &line, comment, sizeof(comment)))
+		return need_text("line %lu: the comment has %zu bytes with \", %s\" behind it, and at most %u are allowed; shorten it, or say name-publisher = no",
+				 number, strlen(comment), publication->signature, IPCUCKOO_COMMENT_MAX);
 	packed_clear(&feed->entries);
 	entry = line.text;
 	end = entry + strcspn(entry, "\r");
@@ -177,8 +212,8 @@ bool publication_is_whole(const struct request *request)
 	return !strcmp(request->how, "replace") || !strcmp(request->how, "clear");
 }
 
-char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count,
-		       struct packed *added)
+char *publication_read(const struct request *request, const char *host, struct list_bytes *bytes,
+		       size_t *count, struct packed *added)
 {
 	struct publication publication = {
 		.del = !strcmp(request->how, "del"), .bytes = bytes,
@@ -189,6 +224,8 @@ char *publication_read(const struct request *request, struct list_bytes *bytes, 
 	if (!publication.del && !publication.replace && strcmp(request->how, "add"))
 		return need_text("publish: say add, del, replace or clear, and not \"%s\"",
 				 request->how);
+	if (host && !publication.del && !publication.replace)
+		sign(&publication, host);
 	wrong = read_lines(&publication, request->body, request->body ? request->size : 0);
 	if (!wrong && publication.replace)
 		wrong = pack_all(&publication);

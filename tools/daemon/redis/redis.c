@@ -25,6 +25,7 @@
  * @queue:	maximum number of changes that wait to be published
  * @keep:	number of changes that the stream keeps
  * @publish:	publish, and renew the snapshot
+ * @name_publisher: comments of what is published from here say so
  * @report:	report what is in force here
  *
  * The rest:
@@ -42,6 +43,7 @@ struct redis_source {
 	uint64_t queue;
 	uint64_t keep;
 	bool publish;
+	bool name_publisher;
 	bool report;
 
 	struct follower follower;
@@ -67,6 +69,7 @@ static const struct config_key redis_keys[] = {
 	{ "heartbeat", KEY_TIME, FIELD(heartbeat), .preset = "60s", .least = 1, .most = 86400 },
 	{ "host", KEY_TEXT, FIELD(host) },
 	{ "publish", KEY_SWITCH, FIELD(publish), .preset = "yes" },
+	{ "name-publisher", KEY_SWITCH, FIELD(name_publisher), .preset = "no" },
 	{ "report", KEY_SWITCH, FIELD(report), .preset = "yes" },
 	{ "queue", KEY_NUMBER, FIELD(queue), .preset = "10000", .most = 1000000 },
 	{ "keep", KEY_NUMBER, FIELD(keep), .preset = "100000", .least = 100, .most = 10000000 },
@@ -323,7 +326,8 @@ static void request_redis(struct source *source, struct request *request)
 		wrong = need_text("redis %s: publish = no in the configuration of ipcuckood; publish on another firewall",
 				  source->name);
 	if (!wrong)
-		wrong = publication_read(request, &bytes, &count, &added);
+		wrong = publication_read(request, redis->name_publisher ? redis->host : NULL, &bytes,
+					 &count, &added);
 	if (!wrong)
 		wrong = find_too_many(redis, request, &bytes, count);
 	if (!wrong)
