@@ -193,6 +193,21 @@ busywait()
 	done
 }
 
+# --- the manual ---
+
+# manual NAME: prints what a page of the manual shows to be typed, without prompts: the display behind the
+# comment "tested: NAME". If there is none, running what is printed fails.
+manual()
+{
+	awk -v mark=".\\\\\" tested: $1" '
+		$0 == mark { found = 1; next }
+		found && /^\.Dl / { print substr($0, 5); exit }
+		found && /^\.Ed/ { exit }
+		inside
+		found && /^\.Bd/ { inside = 1 }' "${BASH_SOURCE[0]%/*}"/../../tools/*.[78] |
+		sed 's/^# //; s/\\&//g; s/\\e/\\/g' | grep . || echo "false # no page has $1"
+}
+
 # --- cleaning up ---
 
 on_exit_commands=()

@@ -28,6 +28,8 @@ on_exit 'systemctl stop fail2ban; modprobe -r ipcuckoo_ipset; ipcuckoo destroy'
 cp "$programs"/../../../tools/packaging/fail2ban/* /etc/fail2ban/action.d
 # It looks for the machine's own addresses in the DNS, to find out whether there is IPv6.
 printf '[DEFAULT]\nallowipv6 = yes\n' > /etc/fail2ban/fail2ban.local
+# The action of all jails that have none of their own, as drop has none
+manual fail2ban > /etc/fail2ban/jail.local
 cat > /etc/fail2ban/jail.d/test.local <<-END
 [DEFAULT]
 backend = polling
@@ -39,7 +41,6 @@ enabled = false
 [drop]
 enabled = true
 logpath = /var/log/drop.log
-banaction = ipcuckoo
 [ports]
 enabled = true
 logpath = /var/log/ports.log

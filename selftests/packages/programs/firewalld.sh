@@ -15,17 +15,20 @@ firewall()
 versions firewalld ipset iptables
 setup_neighbours
 on_exit 'systemctl stop firewalld; ipset destroy'
-sed -i 's/^FirewallBackend=.*/FirewallBackend=iptables/' /etc/firewalld/firewalld.conf
 start firewalld
 firewall "the neighbours may send" --permanent --add-port=9/udp
-firewall "a set" --permanent --new-ipset=bad --type=hash:ip
+run_ok "what the manual shows" bash -e -c "$(manual firewalld)"
+await_ban "the manual" bad $BAD4
+check_ours "the manual" bad
+watch 2
+check_answers "the manual" $BAD4 none none
+firewall "without its entry" --permanent --ipset=bad --remove-entry=$BAD4
 firewall "a set of networks" --permanent --new-ipset=nets --type=hash:net
 firewall "a set, IPv6" --permanent --new-ipset=bad6 --type=hash:ip --option=family=inet6
 firewall "a set with a timeout" --permanent --new-ipset=soon --type=hash:ip --option=timeout=300
-firewall "the zone drop" --permanent --zone=drop --add-source=ipset:bad
 firewall "the zone drop, networks" --permanent --zone=drop --add-source=ipset:nets
 firewall "the zone drop, IPv6" --permanent --zone=drop --add-source=ipset:bad6
-firewall "a rich rule" --permanent --add-rich-rule='rule source ipset="soon" drop'
+firewall "a rich rule" --permanent --zone=public --add-rich-rule='rule source ipset="soon" drop'
 firewall "reload" --reload
 check_ours "reload" bad nets bad6 soon
 watch 2

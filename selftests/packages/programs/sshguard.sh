@@ -30,16 +30,19 @@ not_blocked()
 versions sshguard
 setup_neighbours
 on_exit 'systemctl stop sshguard; ipcuckoo destroy'
-install -m 755 "$tools/packaging/sshguard/sshg-fw-ipcuckoo" /usr/libexec/sshguard
 touch /var/log/sshguard-test.log
-cat > /etc/sshguard/sshguard.conf <<-END
-BACKEND="/usr/libexec/sshguard/sshg-fw-ipcuckoo"
+# Of Debian's file the line that the manual changes stays.
+sed -i '/^BACKEND=/!d' /etc/sshguard/sshguard.conf
+cat >> /etc/sshguard/sshguard.conf <<-END
 FILES="/var/log/sshguard-test.log"
 THRESHOLD=30
 BLOCK_TIME=10
 DETECTION_TIME=60
 WHITELIST_FILE=/etc/sshguard/whitelist
 END
+mkdir -p /usr/share/doc/ipcuckoo/examples
+cp "$tools/packaging/sshguard/sshg-fw-ipcuckoo" /usr/share/doc/ipcuckoo/examples
+run_ok "what the manual shows" bash -e -c "$(manual sshguard)"
 start sshguard
 busywait 20 "$IPCUCKOO" -q list sshguard
 # It begins to read at the end of the log.

@@ -163,7 +163,9 @@ for _ in {1..100}; do
 done
 ipcuckoo create blocked hash:ip family any
 ipcuckoo add blocked $C4 $C6
-check_place "at prerouting" src drop
+words=$(manual containers)
+# shellcheck disable=SC2086 # they are words
+check_place "as the manual shows" ${words#ipcuckoo attach feed}
 check_place "at ingress" src drop ingress dev c0
 check_place "for the device alone" src drop dev c0
 ipcuckoo detach --all
