@@ -310,6 +310,7 @@ static void link_sources(struct reader *reader)
 		if (target)
 			link_source(source, target);
 	}
+	config->section_count = config->source_count;
 	for (i = 0; i < config->target_count; i++)
 		if (config->targets[i]->aggregate_count)
 			add_networks(reader, config->targets[i]);

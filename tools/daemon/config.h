@@ -13,7 +13,8 @@ struct target;
 /**
  * struct config - a configuration
  * @targets:	the sets, in the order of the file
- * @sources:	the sources, in the order of the file
+ * @sources:	the sources, in the order of the file; behind them those that have no section (aggregate.h)
+ * @section_count: how many have one
  * @left:	files with changes that wait to be published for a source that is not in it; NULL ends them
  */
 struct config {
@@ -21,6 +22,7 @@ struct config {
 	size_t target_count;
 	struct source **sources;
 	size_t source_count;
+	size_t section_count;
 	char **left;
 };
 

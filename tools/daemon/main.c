@@ -171,7 +171,7 @@ static int on_reload(sd_event_source *event, const struct signalfd_siginfo *info
 		claim_sets(run);
 		start(daemon);
 		log_info("the configuration was read again: %zu sets, %zu sources",
-			 config->target_count, config->source_count);
+			 config->target_count, config->section_count);
 	} else {
 		log_error("the new configuration is wrong, and the old one stays in force; correct %s, and reload again",
 			  run->path);
@@ -471,7 +471,7 @@ static int check_config(const char *path)
 		log_error("%s has no set; write a section, [set NAME], and sources for it", path);
 	else if (opens)
 		printf("%s is right: sets: %zu, sources: %zu\n", path, config->target_count,
-		       config->source_count);
+		       config->section_count);
 	opens &= config->target_count > 0;
 	config_free(config);
 	return opens ? EXIT_SUCCESS : STATUS_USAGE;
