@@ -48,14 +48,38 @@ static uint64_t size4(uint32_t first, unsigned int length)
 	return size;
 }
 
+/* 64:ff9b::/96: behind NAT64, its addresses are those of IPv4 (RFC 6052). */
+#define NAT64_LENGTH	96
+static const uint8_t nat64[NAT64_LENGTH / 8] = { 0x00, 0x64, 0xff, 0x9b };
+
+static bool is_nat64(const uint8_t *entry, unsigned int length)
+{
+	return length >= NAT64_LENGTH && !memcmp(entry, nat64, sizeof(nat64));
+}
+
+/* How much of the addresses behind NAT64 a prefix of IPv6 covers, in as many sites as are the same share
+ * of what may be covered: a /104 is a 256th of IPv4. A host is one site.
+ */
+static uint64_t size_nat64(const uint8_t *entry, unsigned int length)
+{
+	unsigned int bytes = length / 8, bits = length % 8;
+
+	if (is_nat64(entry, length))
+		return length < 128 ? exposure_most.size[EXPOSURE_V6] << EXPOSURE_LENGTH4 >>
+				      (length - NAT64_LENGTH) : 1;
+	return length < NAT64_LENGTH && !memcmp(entry, nat64, bytes) &&
+	       (!bits || !((entry[bytes] ^ nat64[bytes]) >> (8 - bits))) ?
+	       exposure_most.size[EXPOSURE_V6] << EXPOSURE_LENGTH4 : 0;
+}
+
 /* How much a prefix of IPv6 covers; a longer one than a site counts as one. */
-static uint64_t size6(uint8_t first, unsigned int length)
+static uint64_t size6(const uint8_t *entry, unsigned int length)
 {
 	/* 2000::/3 is inside. */
 	if (length < 3)
-		return length && (first ^ 0x20) >> (8 - length) ? 0 : 1ull << (SITE_LENGTH - 3);
-	if (first >> 5 != 1)
-		return 0;
+		return length && (entry[0] ^ 0x20) >> (8 - length) ? 0 : 1ull << (SITE_LENGTH - 3);
+	if (entry[0] >> 5 != 1)
+		return size_nat64(entry, length);
 	return length < SITE_LENGTH ? 1ull << (SITE_LENGTH - length) : 1;
 }
 
@@ -70,7 +94,7 @@ static uint64_t size_of(enum entry_kind kind, const uint8_t *entry)
 {
 	unsigned int length = length_of(kind, entry);
 
-	return is_v6(kind) ? size6(entry[0], length) :
+	return is_v6(kind) ? size6(entry, length) :
 	       size4((uint32_t)entry[0] << 24 | entry[1] << 16 | entry[2] << 8 | entry[3], length);
 }
 
@@ -96,7 +120,8 @@ struct measure {
 };
 
 /* Two prefixes are either disjoint, or one has the other inside: so only the last one that is not
- * inside another one can have the next one inside. Entries of IPv6 in one site count as it.
+ * inside another one can have the next one inside. Entries of IPv6 in one site count as it, but for
+ * those behind NAT64.
  */
 static int measure_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 {
@@ -105,7 +130,7 @@ static int measure_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 
 	if (measure->cover && is_v6(measure->kind) == is_v6(kind)) {
 		length = length_of(measure->kind, measure->cover);
-		if (is_v6(kind) && length > SITE_LENGTH)
+		if (is_v6(kind) && length > SITE_LENGTH && !is_nat64(measure->cover, length))
 			length = SITE_LENGTH;
 		bytes = length / 8;
 		bits = length % 8;
@@ -143,6 +168,8 @@ struct exposure exposure_bound(const struct packed *entries)
 		bits = is_v6(kind) ? SITE_LENGTH : 32;
 		for (i = 0; i < array->count; i++) {
 			length = array->data[i * size + size - 1];
+			if (is_v6(kind))
+				result.size[EXPOSURE_V6] += size_nat64(array->data + i * size, length);
 			result.size[is_v6(kind)] += 1ull << (length < bits ? bits - length : 0);
 		}
 	}

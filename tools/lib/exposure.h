@@ -5,7 +5,7 @@
  *
  * What counts are addresses that hosts of the internet have: of IPv4 all but private, special and
  * multicast ones; of IPv6 those of 2000::/3, in networks of 48 bits, since one host may have more
- * addresses than all of IPv4. Addresses that several entries cover count once.
+ * addresses than all of IPv4; and what NAT64 has behind 64:ff9b::/96. Addresses that several entries cover count once.
  */
 #ifndef IPCUCKOO_TOOL_EXPOSURE_H
 #define IPCUCKOO_TOOL_EXPOSURE_H
