@@ -29,7 +29,7 @@ not_blocked()
 
 versions sshguard
 setup_neighbours
-on_exit 'systemctl stop sshguard; ipcuckoo destroy'
+on_exit 'systemctl stop sshguard; "$IPCUCKOO" detach --all; "$IPCUCKOO" destroy'
 touch /var/log/sshguard-test.log
 # Of Debian's file the line that the manual changes stays.
 sed -i '/^BACKEND=/!d' /etc/sshguard/sshguard.conf
