@@ -14,6 +14,7 @@
 #include "daemon/conf/secret.h"
 #include "daemon/conf/section.h"
 #include "daemon/config.h"
+#include "daemon/copy/copy.h"
 #include "daemon/set/aggregate.h"
 #include "daemon/set/source.h"
 #include "daemon/set/target.h"
@@ -295,6 +296,7 @@ static void link_sources(struct reader *reader)
 	const char **names = need_zeros((config->target_count + 1) * sizeof(*names));
 	struct source *source;
 	struct target *target;
+	const char *of;
 	size_t i;
 
 	for (i = 0; i < config->target_count; i++)
@@ -309,6 +311,12 @@ static void link_sources(struct reader *reader)
 				   nearest_hint(source->set, names, config->target_count));
 		if (target)
 			link_source(source, target);
+		/* In two sets that copy each other, an entry would stay for ever. */
+		of = copy_set_of(source);
+		if (of && config_target(config, of))
+			conf_fault(&reader->file, reader->set_lines[i],
+				   "[%s %s] of: this daemon keeps [set %s] itself, and a copy is one of a set that others keep; add sources to the set instead",
+				   source->kind->word, source->name, of);
 	}
 	config->section_count = config->source_count;
 	for (i = 0; i < config->target_count; i++)

@@ -991,8 +991,31 @@ def test_copy(b):
     with open(b.daemon.config, "a", encoding="utf-8") as f:
         f.write("[copy bans]\nset = s\nof = s\n")
     done = b.daemon.run("--check", b.daemon.config)
-    b.case("--check: a copy of itself", done.returncode and "cannot be copied into itself" in done.stderr, done.stderr)
+    b.case("--check: a copy of itself", done.returncode and "this daemon keeps [set s] itself" in done.stderr, done.stderr)
     b.end()
+
+
+def test_copy_masked(b):
+    """Sets whose entries stand for more than themselves, and copies in a circle"""
+    tool("create", "f2b", "hash:ip", "netmask", "24")
+    tool("add", "f2b", "198.51.100.7")
+    b.config({"s": {}}, {})
+    with open(b.daemon.config, "a", encoding="utf-8") as f:
+        f.write("[copy bans]\nset = s\nof = f2b\n")
+    b.daemon.start()
+    b.case("a set with a mask cannot be copied, which is said", wait_for(
+        lambda: "mask" in b.daemon.source("bans").get("problem", ""), 10), (b.daemon.source("bans"), members("s")))
+    b.config({"s": {}, "t": {}}, {})
+    with open(b.daemon.config, "a", encoding="utf-8") as f:
+        f.write("[copy one]\nset = s\nof = t\n[copy other]\nset = t\nof = s\n")
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("--check: two sets, each a copy of the other", done.returncode and all(f"keeps [set {name}] itself" in done.stderr for name in "st"), done.stderr)
+    for words, why in (("8/24 4/24", '"4/24": another rule has that length'), ("4/64 4/127", "not more than the network has")):
+        b.config({"s": {"aggregate": words}}, {})
+        done = b.daemon.run("--check", b.daemon.config)
+        b.case(f"--check: aggregate = {words}", done.returncode and why in done.stderr, done.stderr)
+    b.end()
+    tool("destroy", "f2b", check=False)
 
 
 def test_values(b):
@@ -1514,7 +1537,8 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_tables, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_copy, test_why, test_health,
+         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_copy, test_copy_clock,
+         test_copy_masked, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)

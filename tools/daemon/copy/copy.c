@@ -8,6 +8,7 @@
 #include "lib/monotonic.h"
 #include "nl/entry.h"
 #include "nl/set.h"
+#include "set/mask.h"
 
 /* The source says so often that it is up to date, if nothing changes. */
 #define CONFIRM_SECONDS	60
@@ -46,13 +47,9 @@ static const struct config_key copy_keys[] = {
 	{ NULL }
 };
 
-static void check_copy(struct source *source, struct section *section)
+const char *copy_set_of(const struct source *source)
 {
-	const struct copy *copy = copy_of(source);
-
-	if (copy->of && source->set && !strcmp(copy->of, source->set))
-		section_fault(section, "of",
-			      "a set cannot be copied into itself; name the set that somebody else keeps");
+	return source->kind == &copy_kind ? ((const struct copy *)source)->of : NULL;
 }
 
 /* Take over an entry of the set. Return: why that cannot be; or NULL. */
@@ -94,7 +91,8 @@ static void read_set(struct copy *copy, const struct nl_set *set)
 	for (i = 0; i < entries.count && !why && !err; i++)
 		why = take(copy, &entries.at[i], now, &contents);
 	if (err)
-		source_fail(source, "the set %s cannot be read: %s", copy->of, strerror(-err));
+		source_fail(source, "the set %s cannot be read: %s", copy->of, err < 0 ? strerror(-err) :
+			    "it changes all the time, and the kernel has no memory to copy it");
 	else if (why)
 		source_fail(source, "the set %s cannot be copied: %s", copy->of, why);
 	else
@@ -108,6 +106,7 @@ static void read_set(struct copy *copy, const struct nl_set *set)
 static bool look(struct source *source)
 {
 	struct copy *copy = copy_of(source);
+	uint8_t mask[IPCUCKOO_HOST6_SIZE];
 	struct nl_set set = { 0 };
 	int err;
 
@@ -121,6 +120,8 @@ static bool look(struct source *source)
 			    "the set %s cannot be read; is the module loaded?", copy->of);
 	} else if (set.type == IPCUCKOO_TYPE_FILTER_IP) {
 		source_fail(source, "the set %s is approximate: it does not know its entries", copy->of);
+	} else if (mask_bits(&set, mask)) {
+		source_fail(source, "the set %s has a mask, so that its entries stand for more than themselves", copy->of);
 	} else if (set.generation != copy->generation && monotonic_seconds() < copy->next) {
 		return true;
 	} else if (set.generation != copy->generation) {
@@ -153,7 +154,6 @@ const struct source_kind copy_kind = {
 	.word = "copy",
 	.size = sizeof(struct copy),
 	.keys = copy_keys,
-	.check = check_copy,
 	.start = start_copy,
 	.stop = stop_copy,
 	.look = look,

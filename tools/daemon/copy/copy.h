@@ -10,4 +10,7 @@
 
 extern const struct source_kind copy_kind;
 
+/* The name of the set that a source copies; NULL if it is of another kind. */
+const char *copy_set_of(const struct source *source);
+
 #endif /* IPCUCKOOD_COPY_H */

@@ -19,20 +19,27 @@ static char *parse_rule(const struct target *target, const char *word, struct ag
 	unsigned long hosts = strtoul(word, &slash, 10);
 	unsigned long length = *slash == '/' && isdigit((unsigned char)slash[1]) ?
 		strtoul(slash + 1, &end, 10) : 0;
+	unsigned long bits;
+	size_t i;
 
 	if (!isdigit((unsigned char)*word) || !length || *end)
 		return need_text("\"%s\": write HOSTS/LENGTH, such as 8/24: a network of 24 bits is listed while 8 of its hosts are",
 				 word);
 	*rule = (struct aggregate_rule){ .length = length, .v6 = length > 32 };
+	bits = (rule->v6 ? 128 : 32) - length;
 	if (length == 32 || length > 127)
 		return need_text("\"%s\": networks of IPv4 have lengths from 1 to 31, those of IPv6 from 33 to 127",
 				 word);
 	if (!(target->family & (rule->v6 ? IPCUCKOO_FAMILY_INET6 : IPCUCKOO_FAMILY_INET)))
 		return need_text("\"%s\": that is a network of IPv%d, which the family of the set leaves out",
 				 word, rule->v6 ? 6 : 4);
-	if (hosts < 2 || hosts > UINT32_MAX || (!rule->v6 && hosts > 1ull << (32 - length)))
+	if (hosts < 2 || hosts > UINT32_MAX || (bits < 32 && hosts > 1ull << bits))
 		return need_text("\"%s\": the number of hosts is 2 at least, and not more than the network has",
 				 word);
+	for (i = 0; &target->aggregates[i] < rule; i++)
+		if (target->aggregates[i].length == length)
+			return need_text("\"%s\": another rule has that length; keep the one with fewer hosts",
+					 word);
 	rule->hosts = hosts;
 	return NULL;
 }
