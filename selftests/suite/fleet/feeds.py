@@ -995,6 +995,40 @@ def test_copy(b):
     b.end()
 
 
+def seconds_of(words):
+    """The timeout among the words of an entry, or None"""
+    match = re.search(r"timeout (\d+)", words)
+    return int(match[1]) if match else None
+
+
+def test_copy_clock(b):
+    """The clock is set: the entries of a copy, and the networks of these, keep the time that they have left."""
+    bans = ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.101.1", "198.51.101.2"]
+    nets = ["198.51.100.0/24", "198.51.101.0/24"]
+    tool("create", "f2b", "hash:net", "timeout", "600")
+    b.config({"s": {"aggregate": "2/24", "max-growth": "24"}}, {})
+    with open(b.daemon.config, "a", encoding="utf-8") as f:
+        f.write("[copy bans]\nset = s\nof = f2b\n")
+    tool("add", "f2b", *bans[:3])
+    b.daemon.start()
+    wait_for(lambda: nets[0] in members("s"), 10)
+    tool("add", "f2b", *bans[3:])
+    want = set(bans + nets)
+    b.case("two networks, each as much as one change may add", wait_for(lambda: set(members("s")) == want, 10), members("s"))
+    for hours in (2, -2):
+        said = b.daemon.messages().count("the clock was set by")
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + hours * 3600)
+        wait_for(lambda: b.daemon.messages().count("the clock was set by") > said, 10)
+        b.daemon.status()
+        have = members("s")
+        b.case(f"the clock is set by {hours} hours: the set has what it had", set(have) == want and all(
+            400 < (seconds_of(words) or 0) <= 601 for words in have.values()), have)
+        b.case("and so has the daemon", [b.daemon.source(name)["entries"] for name in ("bans", "s.networks")] == [5, 2],
+               b.daemon.status()["sources"])
+    b.end()
+    tool("destroy", "f2b", check=False)
+
+
 def test_copy_masked(b):
     """Sets whose entries stand for more than themselves, and copies in a circle"""
     tool("create", "f2b", "hash:ip", "netmask", "24")

@@ -361,6 +361,11 @@ static void stop_networks(struct source *source)
 	(void)source;
 }
 
+static void set_clock(struct source *source, int64_t seconds)
+{
+	contents_shift(&source->contents, seconds);
+}
+
 /* How many hosts of the network are listed, and how many have to be */
 static void explain_network(const struct source *source, const struct member *member,
 			    struct json_object *object)
@@ -393,5 +398,6 @@ const struct source_kind aggregate_kind = {
 	.keys = (const struct config_key[]){ { NULL } },
 	.start = start_networks,
 	.stop = stop_networks,
+	.clock_set = set_clock,
 	.explain = explain_network,
 };
