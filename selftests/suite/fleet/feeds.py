@@ -1029,6 +1029,39 @@ def test_copy_clock(b):
     tool("destroy", "f2b", check=False)
 
 
+def test_aggregate_ends(b):
+    """Networks that are kept out are forgotten when their hosts expire; and networks are stored while the daemon runs."""
+    subprocess.run(["ip", "address", "add", "198.51.100.200/32", "dev", "lo"], check=True)
+    tool("create", "f2b", "hash:net", "timeout", "600")
+    b.config({"s": {"aggregate": "2/24", "max-growth": "24"}}, {})
+    with open(b.daemon.config, "a", encoding="utf-8") as f:
+        f.write("[copy bans]\nset = s\nof = f2b\n")
+    tool("add", "f2b", "198.51.100.1", "198.51.100.2", "timeout", "5")
+    b.daemon.start()
+    b.case("a network with an address of this machine is kept out", wait_for(
+        lambda: "198.51.100.0/24" in b.daemon.source("s.networks").get("kept_out_why", ""), 10), b.daemon.source("s.networks"))
+    time.sleep(6)
+    for net in ("198.51.101", "198.51.102"):
+        tool("add", "f2b", net + ".1", net + ".2")
+        b.case(f"{net}.0/24 is listed", wait_for(lambda: net + ".0/24" in members("s"), 10), members("s"))
+    b.case("the network whose hosts have expired is not said to be kept out", b.daemon.source("s.networks").get(
+        "kept_out", 0) == 0 and "198.51.100.0/24" not in b.daemon.health()[1], (b.daemon.source("s.networks"), b.daemon.health()))
+    path = os.path.join(b.daemon.state, "s.networks.list")
+
+    def stored():
+        with open(path, encoding="utf-8") as f:
+            return "198.51.102.0/24" in f.read()
+    b.case("networks are stored after a minute", wait_for(lambda: os.path.exists(path) and stored(), 80))
+    b.daemon.stop(signal.SIGKILL)
+    tool("destroy", "s")
+    b.daemon.start()
+    b.case("and in force after a crash, though together they are more than one change may add", wait_for(
+        lambda: {"198.51.101.0/24", "198.51.102.0/24"} <= set(members("s")), 10), (members("s"), b.daemon.status()))
+    subprocess.run(["ip", "address", "del", "198.51.100.200/32", "dev", "lo"], check=True)
+    b.end()
+    tool("destroy", "f2b", check=False)
+
+
 def test_copy_masked(b):
     """Sets whose entries stand for more than themselves, and copies in a circle"""
     tool("create", "f2b", "hash:ip", "netmask", "24")
@@ -1571,7 +1604,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_tables, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_copy, test_copy_clock,
+         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_aggregate_ends, test_copy, test_copy_clock,
          test_copy_masked, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,

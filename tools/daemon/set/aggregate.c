@@ -130,6 +130,18 @@ static void ask_around(const struct target *target, const struct packed *entries
 	packed_unique(&asked->some);
 }
 
+/* Ask about the networks that have expired: the guard has to forget them, too. */
+static void ask_expired(const struct source *networks, struct networks *asked)
+{
+	struct contents_cursor cursor = { .kind = ENTRY_KINDS };
+	struct member member;
+
+	while (contents_next(&networks->contents, &cursor, &member))
+		if (member_expired(&member, networks->good_at))
+			need_memory(packed_add(&asked->some, member.kind, member.entry));
+	packed_unique(&asked->some);
+}
+
 /* Whether a host is in one of the networks. */
 static bool is_around(const struct target *target, const struct networks *asked, enum entry_kind host,
 		      const uint8_t *address)
@@ -334,17 +346,21 @@ static void change(struct source *networks, const struct contents *next, struct 
 void aggregate_update(struct target *target, struct packed *touched)
 {
 	struct networks asked = { .all = !touched };
+	struct source *networks = target->networks;
 	struct contents next;
 
-	if (!target->networks)
+	if (!networks)
 		return;
-	target->networks->delivered = true;
-	target->networks->good_at = now_seconds();
-	contents_purge(&target->networks->contents, target->networks->good_at);
-	if (touched)
+	/* The set is made before its sources start. */
+	networks->daemon = target->daemon;
+	networks->delivered = true;
+	networks->good_at = now_seconds();
+	if (touched) {
 		ask_around(target, touched, &asked);
+		ask_expired(networks, &asked);
+	}
 	next = find_networks(target, &asked);
-	change(target->networks, &next, &asked, touched);
+	change(networks, &next, &asked, touched);
 	if (touched)
 		packed_unique(touched);
 	packed_free(&asked.some);

@@ -108,11 +108,17 @@ static void on_save(void *data)
 
 static void save_later(struct source *source)
 {
-	if (source->unsaved)
-		return;
 	source->unsaved = true;
-	timer_start(source->daemon->event, &source->save_timer, SAVE_SECONDS * 1000, on_save,
-		    source);
+	if (!timer_exists(&source->save_timer))
+		timer_start(source->daemon->event, &source->save_timer, SAVE_SECONDS * 1000,
+			    on_save, source);
+}
+
+/* The networks of the set may have changed with a source (aggregate.h). */
+static void save_networks(const struct target *target)
+{
+	if (target->networks && target->networks->unsaved)
+		save_later(target->networks);
 }
 
 static void set_problem(struct source *source, enum source_state state, char *problem)
@@ -167,6 +173,7 @@ static void apply_difference(struct source *source, struct contents *old, struct
 		target_apply(target);
 	else if (packed_count(&touched))
 		target_apply_some(target, &touched, true, !settled);
+	save_networks(target);
 	packed_free(&touched);
 	packed_free(kept_out);
 	contents_free(old);
@@ -255,6 +262,7 @@ int source_change(struct source *source, const struct source_change *changes, si
 	source->changed_at = source->good_at;
 	source->deliveries++;
 	target_apply_some(source->target, &touched, atomic, false);
+	save_networks(source->target);
 	packed_free(&touched);
 	save_later(source);
 	answered(source);
@@ -350,8 +358,8 @@ void source_refuse(struct source *source, const char *format, ...)
 void source_start(struct source *source, struct daemon *daemon)
 {
 	source->daemon = daemon;
-	/* The source of the old configuration could not be stored. */
-	if (source->save_error)
+	/* The source of the old configuration could not be stored, or networks changed with the set. */
+	if (source->save_error || source->unsaved)
 		save(source);
 	source->kind->start(source);
 }
@@ -381,6 +389,7 @@ void source_follow(struct source *source)
 	guard_note(source);
 	save_later(source);
 	target_apply(source->target);
+	save_networks(source->target);
 	source_remove_kept_out(source);
 }
 
