@@ -118,7 +118,7 @@ char *health_text(const struct config *config, enum health *health)
 		check_all(&report, config);
 	if (report.to && report.health == HEALTH_OK)
 		fprintf(report.to, "OK: all is in force: sets: %zu, sources: %zu\n",
-			config->target_count, config->source_count);
+			config->target_count, config->section_count);
 	*health = report.health;
 	if (!report.to || fclose(report.to)) {
 		*health = HEALTH_UNKNOWN;
