@@ -1062,6 +1062,19 @@ def test_aggregate_ends(b):
     tool("destroy", "f2b", check=False)
 
 
+def test_aggregate_room(b):
+    """A network that max-total kept out is listed when there is room for it."""
+    b.server.say("/a", lie.whole(lines(["192.0.2.0/24", "192.0.4.0/23"])))
+    b.server.say("/b", lie.whole(lines(["198.51.100.1", "198.51.100.2"])))
+    b.begin({"s": {"aggregate": "2/23", "max-total": "22"}}, {n: {"set": "s", "max-shrink": "100%"} for n in "ab"})
+    b.case("a network for which max-total leaves no room is kept out", "max-total leaves only 254" in b.daemon.source(
+        "s.networks").get("kept_out_why", "") and "198.51.100.0/23" not in members("s"), b.daemon.source("s.networks"))
+    b.server.say("/a", lie.whole(lines(["192.0.2.1"])))
+    b.daemon.refresh("a")
+    b.case("it is listed when there is room", "198.51.100.0/23" in members("s"), (b.daemon.source("s.networks"), members("s")))
+    b.end()
+
+
 def test_copy_masked(b):
     """Sets whose entries stand for more than themselves, and copies in a circle"""
     tool("create", "f2b", "hash:ip", "netmask", "24")
@@ -1604,7 +1617,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_tables, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_aggregate_ends, test_copy, test_copy_clock,
+         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_aggregate_ends, test_aggregate_room, test_copy, test_copy_clock,
          test_copy_masked, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,

@@ -361,8 +361,13 @@ void aggregate_update(struct target *target, struct packed *touched)
 	}
 	next = find_networks(target, &asked);
 	change(networks, &next, &asked, touched);
-	if (touched)
+	if (touched) {
 		packed_unique(touched);
+	} else if (packed_count(&networks->kept_out) && guard_follow(networks)) {
+		/* There is room for more of them now. */
+		guard_note(networks);
+		networks->unsaved = true;
+	}
 	packed_free(&asked.some);
 	contents_free(&next);
 }
