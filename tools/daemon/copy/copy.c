@@ -110,7 +110,7 @@ static bool look(struct source *source)
 	struct nl_set set = { 0 };
 	int err;
 
-	if (kernel_is_upgraded())
+	if (kernel_is_upgraded() && !source->daemon->dry_run)
 		return true;
 	err = kernel_is_there(source->daemon) ? nl_set_get(source->daemon->nl, copy->of, &set) : -ENODEV;
 	if (err) {

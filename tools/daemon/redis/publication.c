@@ -68,21 +68,15 @@ static void sign(struct publication *publication, const char *host)
 	snprintf(publication->signature, sizeof(publication->signature), "by %.200s at %s", host, at);
 }
 
-/* Return: whether the comment is short enough with it. */
-static bool sign_comment(const struct publication *publication, struct line *line, char *text,
-			 size_t size)
+/* A comment that leaves no room for the signature stays as it is. */
+static void sign_comment(const struct publication *publication, struct line *line, char *text)
 {
 	const char *signature = publication->signature;
 
-	if (!*signature)
-		return true;
-	if (!line->comment) {
+	if (!line->comment && *signature)
 		line->comment = signature;
-		return true;
-	}
-	snprintf(text, size, "%s, %s", line->comment, signature);
-	line->comment = text;
-	return strlen(text) <= IPCUCKOO_COMMENT_MAX;
+	else if (*signature && strlen(line->comment) + strlen(signature) + 2 <= IPCUCKOO_COMMENT_MAX)
+		line->comment = strcat(strcat(strcpy(text, line->comment), ", "), signature);
 }
 
 /* Return: 0 or -ENOMEM. */
@@ -125,7 +119,7 @@ static char *take_line(struct publication *publication, struct feed *feed, char 
 		       unsigned long number)
 {
 	char why[ADDRESS_WHY_SIZE], quoted[64], joined[FEED_ENTRY_SIZE];
-	char comment[2 * (IPCUCKOO_COMMENT_MAX + 1) + 2];
+	char comment[IPCUCKOO_COMMENT_MAX + 1];
 	const char *entry, *end;
 	struct line line;
 	int err;
@@ -135,9 +129,7 @@ static char *take_line(struct publication *publication, struct feed *feed, char 
 				 number, IPCUCKOO_COMMENT_MAX);
 	if (!line.text)
 		return NULL;
-	if (!sign_comment(publication, &line, comment, sizeof(comment)))
-		return need_text("line %lu: the comment has %zu bytes with \", %s\" behind it, and at most %u are allowed; shorten it, or say name-publisher = no",
-				 number, strlen(comment), publication->signature, IPCUCKOO_COMMENT_MAX);
+	sign_comment(publication, &line, comment);
 	packed_clear(&feed->entries);
 	entry = line.text;
 	end = entry + strcspn(entry, "\r");

@@ -20,7 +20,8 @@ bool publication_is_whole(const struct request *request);
 
 /* Read and pack the body, as the arguments of the request say: "add" and "del" as changes,
  * "replace" as a snapshot, and "clear" as one that may be empty. @added: gets what the list shall
- * have, sorted. @host: comments of what is added name it, and the time, as publisher; or NULL. Return: NULL, or what is wrong, allocated.
+ * have, sorted. @host: comments of what is added name it, and the time, as publisher; or NULL. Return:
+ * NULL, or what is wrong, allocated.
  */
 char *publication_read(const struct request *request, const char *host, struct list_bytes *bytes,
 		       size_t *count, struct packed *added);
