@@ -635,17 +635,31 @@ static unsigned int copy_bytes(struct pieces *pieces, void *to, unsigned int siz
 	return copied;
 }
 
+/* A copy of the beginning of a frame: of @whole, of which @front bytes are before the IP header */
+struct beginning {
+	struct xdp_buff copy;
+	const struct xdp_buff *whole;
+	unsigned int front;
+};
+
 static const void *read_frame(const void *packet, unsigned int at, unsigned int size, void *copy)
 {
 	const struct frame *frame = packet;
 	unsigned int front = frame->ip - frame->xdp->data;
+	const struct xdp_buff *xdp = frame->xdp;
+	const struct beginning *beginning;
 	struct pieces pieces;
 
-	if ((u64)at + size <= frame->xdp->data_end - frame->ip)
+	if ((u64)at + size <= xdp->data_end - frame->ip)
 		return frame->ip + at;
-	if (!xdp_buff_has_frags((struct xdp_buff *)frame->xdp))
+	if (frame->rest) {
+		beginning = container_of(xdp, struct beginning, copy);
+		xdp = beginning->whole;
+		front = beginning->front;
+	}
+	if (!xdp_buff_has_frags((struct xdp_buff *)xdp))
 		return NULL;
-	pieces = pieces_of(frame->xdp);
+	pieces = pieces_of(xdp);
 	return copy_bytes(&pieces, NULL, front + at) == front + at &&
 	       copy_bytes(&pieces, copy, size) == size ? copy : NULL;
 }
@@ -818,9 +832,9 @@ static u32 run_fragments(struct xdp_buff *xdp)
 		struct ethhdr ethernet;
 		u8 ip[SAMPLE];
 	} __packed copy;
-	struct xdp_buff head = { .data = &copy, .rxq = xdp->rxq };
+	struct beginning beginning = { .copy = { .data = &copy, .rxq = xdp->rxq }, .whole = xdp };
 	struct pieces pieces = pieces_of(xdp);
-	struct frame frame = { .xdp = &head };
+	struct frame frame = { .xdp = &beginning.copy };
 	unsigned int front = ETH_HLEN, tags, size;
 	struct vlan_hdr tag;
 
@@ -835,7 +849,8 @@ static u32 run_fragments(struct xdp_buff *xdp)
 		front += VLAN_HLEN;
 	}
 	size = copy_bytes(&pieces, copy.ip, SAMPLE);
-	head.data_end = copy.ip + size;
+	beginning.copy.data_end = copy.ip + size;
+	beginning.front = front;
 	frame.rest = xdp_get_buff_len(xdp) - front - size;
 	if (find_ip(&frame))
 		return XDP_PASS;

@@ -13,6 +13,8 @@
  *						ADDRESS with TAGS VLAN tags, of which only the first
  *						BYTES are not in fragments, print the verdict
  *						and the length of the packet
+ *     port BYTES ADDRESS PORT			the same for a packet of IPv6 to this port of TCP, behind
+ *						200 bytes of extension headers, without tags and length
  *   bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc DEVICE...
  *						attach PROGRAM to the devices, print "attached",
  *						and detach it when standard input ends
@@ -206,10 +208,12 @@ static int run_test(struct bpf_object *object, uint32_t bytes, unsigned char *fr
 	return read_result(object);
 }
 
-static void fragments(struct bpf_object *object, uint32_t bytes, const struct question *from,
-		      uint32_t tags)
+static unsigned char frame[9000];
+
+/* Begin a frame. Return: where its IP header is */
+static unsigned char *begin(struct bpf_object *object, uint32_t bytes, const struct question *from,
+			    uint32_t tags)
 {
-	static unsigned char frame[9000];
 	unsigned char *at;
 	int linear;
 
@@ -222,8 +226,30 @@ static void fragments(struct bpf_object *object, uint32_t bytes, const struct qu
 		at[0] = 0x81;
 	memcpy(at, from->v6 ? "\x86\xdd\x60" : "\x08\x00\x45", 3);
 	memcpy(at + 2 + (from->v6 ? 8 : 12), from->addr, from->v6 ? 16 : 4);
+	return at + 2;
+}
+
+static void fragments(struct bpf_object *object, uint32_t bytes, const struct question *from,
+		      uint32_t tags)
+{
+	unsigned char *ip = begin(object, bytes, from, tags);
+
 	printf("%d %td\n", run_test(object, bytes, frame, sizeof(frame)),
-	       frame + sizeof(frame) - (at + 2));
+	       frame + sizeof(frame) - ip);
+}
+
+static void port(struct bpf_object *object, uint32_t bytes, const struct question *from,
+		 uint32_t number)
+{
+	unsigned char *ip = begin(object, bytes, from, 0);
+
+	ip[5] = 200 + 20;
+	ip[6] = IPPROTO_DSTOPTS;
+	ip[40] = IPPROTO_TCP;
+	ip[41] = 200 / 8 - 1;
+	ip[240 + 2] = number >> 8;
+	ip[240 + 3] = number;
+	printf("%d\n", run_test(object, bytes, frame, sizeof(frame)));
 }
 
 /* Loading takes seconds on an emulated processor: libbpf reads all types of the kernel. */
@@ -253,6 +279,8 @@ static int serve(char **argv)
 			watch(object);
 		else if (!strcmp(what, "fragments"))
 			fragments(object, number, &question, question.flags);
+		else if (!strcmp(what, "port"))
+			port(object, number, &question, question.flags);
 		else
 			die(what, EINVAL);
 	}

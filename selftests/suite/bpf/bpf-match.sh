@@ -349,6 +349,9 @@ test_fragments()
 	attach_fresh "parts src count xdp dev lo loopback" "parts src drop xdp dev lo"
 	check "an attachment that is not for loopback devices does not drop them" "2 2" \
 		"$(verdicts 90 17)"
+	attach_fresh "parts src drop xdp dev lo loopback proto tcp dport 22"
+	check "a port that is far behind the IP header" "1 2 2" \
+		"$(serve port 14 2001:db8::1 22) $(serve port 14 2001:db8::1 80) $(serve port 14 2001:db9::1 22)"
 	end_serve
 	ipcuckoo detach --all
 	ipcuckoo destroy parts
