@@ -100,8 +100,9 @@ static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6
 		ipcuckoo_prefetch4(&set->entries, key.lo);
 }
 
-/* Does a packet match a link whose direction is shifted by IPCUCKOO_SPECIAL_SHIFT? If the entry that
- * matches has counters, count the packet's @bytes for it. If the entry has a mark, set @mark to it.
+/* Does a packet match a link whose direction is shifted by IPCUCKOO_SPECIAL_SHIFT? If the entry
+ * that matches has counters, count the packet's @bytes for it. If the entry has a mark, set @mark
+ * to it.
  */
 static noinline bool look_up_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
 				     unsigned int bytes, u64 *mark)
@@ -243,8 +244,8 @@ static noinline void act(const struct ipcuckoo_link *link, struct sk_buff *skb,
 	skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
 }
 
-/* Does an attachment act on packets to this packet's port? See ports.c for the verdict drop. Inlined,
- * so that the ports are read by a direct call of @read.
+/* Does an attachment act on packets to this packet's port? See ports.c for the verdict drop.
+ * Inlined, so that the ports are read by a direct call of @read.
  */
 static __always_inline bool concerns_port(const struct ipcuckoo_rule *rule, bool v6, const void *ip,
 					  const void *packet, ipcuckoo_read_fn read)

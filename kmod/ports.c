@@ -66,9 +66,12 @@ int ipcuckoo_ports_find6(u8 protocol, const struct ipv6hdr *ip, const void *pack
 			at += ipv6_optlen(header);
 		}
 	}
-	return at + IPCUCKOO_PORTS_HEADER <= end &&
-	       (missing == IPCUCKOO_PORTS_NONE || read(packet, at, IPCUCKOO_PORTS_HEADER, &extension)) ?
-	       at : missing;
+	if (at + IPCUCKOO_PORTS_HEADER > end)
+		return missing;
+	/* The caller reads the ports; here it matters only if a later fragment may have them. */
+	if (missing == IPCUCKOO_PORTS_NONE || read(packet, at, IPCUCKOO_PORTS_HEADER, &extension))
+		return at;
+	return missing;
 }
 
 /**

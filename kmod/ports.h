@@ -46,8 +46,9 @@ bool ipcuckoo_ports_same(const struct ipcuckoo_ports *a, const struct ipcuckoo_p
 int ipcuckoo_ports_find6(u8 protocol, const struct ipv6hdr *ip, const void *packet,
 			 ipcuckoo_read_fn read);
 
-/* Find the ports of a packet. Return: where they begin, counted from the IP header on, though the packet
- * may be cut off there; IPCUCKOO_PORTS_NONE; or IPCUCKOO_PORTS_LATER if a later fragment may have them.
+/* Find the ports of a packet. Return: where they begin, counted from the IP header on, though the
+ * packet may be cut off there; IPCUCKOO_PORTS_NONE; or IPCUCKOO_PORTS_LATER if a later fragment may
+ * have them.
  */
 static inline int ipcuckoo_ports_find(u8 protocol, bool v6, const void *ip, const void *packet,
 				      ipcuckoo_read_fn read)
