@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -185,7 +186,40 @@ static void collect_sorted(const struct packed *from, enum entry_kind host, cons
 	}
 }
 
-/* Collect the hosts of networks that a source has. */
+/* How many addresses some networks have; SIZE_MAX if there are any of IPv6. */
+static size_t count_addresses(const struct packed *networks)
+{
+	struct entry_ref ref = { .kind = ENTRY_NET4 };
+	size_t count = 0;
+
+	if (networks->kind[ENTRY_NET6].count)
+		return SIZE_MAX;
+	for (; ref.index < networks->kind[ENTRY_NET4].count; ref.index++)
+		count += 1ull << (32 - entry_at(networks, ref)[IPCUCKOO_HOST4_SIZE]);
+	return count;
+}
+
+/* Look for each address of networks of IPv4. */
+static void collect_each(const struct contents *contents, const struct packed *networks,
+			 struct packed *hosts)
+{
+	struct entry_ref ref = { .kind = ENTRY_NET4 };
+	uint32_t network, host, i;
+	struct member member;
+
+	for (; ref.index < networks->kind[ENTRY_NET4].count; ref.index++) {
+		memcpy(&network, entry_at(networks, ref), sizeof(network));
+		for (i = 0; i <= UINT32_MAX >> entry_at(networks, ref)[sizeof(network)]; i++) {
+			host = htonl(ntohl(network) + i);
+			if (contents_find(contents, ENTRY_HOST4, (uint8_t *)&host, &member))
+				need_memory(packed_add(hosts, ENTRY_HOST4, (uint8_t *)&host));
+		}
+	}
+}
+
+/* Collect the hosts of networks that a source has. Those that are in no order are looked for, or all
+ * are looked at, whichever is less.
+ */
 static void collect_hosts(const struct source *source, const struct networks *asked,
 			  struct packed *hosts)
 {
@@ -193,6 +227,10 @@ static void collect_hosts(const struct source *source, const struct networks *as
 	struct entry_ref ref;
 	struct member member;
 
+	if (!asked->all && count_addresses(&asked->some) < source->contents.used) {
+		collect_each(&source->contents, &asked->some, hosts);
+		return;
+	}
 	for (ref.kind = ENTRY_NET4; !asked->all && ref.kind < ENTRY_KINDS; ref.kind++)
 		for (ref.index = 0; ref.index < asked->some.kind[ref.kind].count; ref.index++)
 			collect_sorted(&source->contents.plain, host_kind(is_v6(ref.kind)),
