@@ -1063,16 +1063,24 @@ def test_aggregate_ends(b):
 
 
 def test_aggregate_room(b):
-    """A network that max-total kept out is listed when there is room for it."""
-    hosts = ["198.51.100.1", "198.51.100.2"]
-    b.server.say("/a", lie.whole(lines(["192.0.2.0/24", "192.0.4.0/23"] + hosts)))
-    b.begin({"s": {"aggregate": "2/23", "max-total": "22"}}, {"a": {"set": "s", "max-shrink": "100%"}})
-    b.case("a network for which max-total leaves no room is kept out", "max-total leaves only 254" in b.daemon.source(
-        "s.networks").get("kept_out_why", "") and "198.51.100.0/23" not in members("s"), b.daemon.source("s.networks"))
-    b.server.say("/a", lie.whole(lines(["192.0.2.1"] + hosts)))
-    b.daemon.refresh("a")
-    b.case("it is listed when there is room", "198.51.100.0/23" in members("s"), (b.daemon.source("s.networks"), members("s")))
-    b.end()
+    """A network that max-total kept out is listed when there is room for it. The feed with its hosts stays
+    in force, whether the whole set is made, or a part of it changes."""
+    base = ["192.0.2.0/24", "192.0.4.0/23"] + [f"198.18.{2 * i}.1" for i in range(40)]
+    for name, steps in (("whole", (base + ["198.51.100.1", "198.51.100.2"],)),
+                        ("part", (base + ["198.51.100.1"], base + ["198.51.100.1", "198.51.100.2"]))):
+        b.server.say("/a", lie.whole(lines(steps[0])))
+        b.begin({"s": {"aggregate": "2/23", "max-total": "22"}}, {"a": {"set": "s", "max-shrink": "100%"}})
+        for step in steps[1:]:
+            b.server.say("/a", lie.whole(lines(step)))
+            b.daemon.refresh("a")
+        b.case(f"{name}: a network for which max-total leaves no room is kept out", "max-total leaves only 214" in
+               b.daemon.source("s.networks").get("kept_out_why", ""), b.daemon.source("s.networks"))
+        b.same("s", f"{name}: its hosts are in force, and all others", union([steps[-1]]))
+        b.server.say("/a", lie.whole(lines(["192.0.2.1", *steps[-1][-2:]])))
+        b.daemon.refresh("a")
+        b.case(f"{name}: it is listed when there is room", "198.51.100.0/23" in members("s"),
+               (b.daemon.source("s.networks"), members("s")))
+        b.end()
 
 
 def test_copy_masked(b):

@@ -391,7 +391,13 @@ void target_apply(struct target *target)
 	char *why;
 
 	/* In a dry run, main() calls this when all sources have answered. */
-	aggregate_update(target, NULL);
+	if (target->networks) {
+		/* How much room there is, by which the guard judges networks: so what has too little is
+		 * a network, not the source with its hosts.
+		 */
+		guard_total(target);
+		aggregate_update(target, NULL);
+	}
 	if (guard_total(target))
 		aggregate_update(target, NULL);
 	why = kernel_open(target);
@@ -463,8 +469,10 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 	char what[KERNEL_CHANGE_SIZE];
 	struct extended add = { 0 };
 	struct packed del = { 0 };
-	struct exposure size;
+	struct exposure size, more;
 	char *why;
+	bool fits;
+	int i;
 
 	if (target->daemon->dry_run)
 		return;
@@ -476,11 +484,16 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 		repair(target, what);
 		return;
 	}
-	aggregate_update(target, touched);
 	size = exposure_bound(touched);
+	fits = exposure_take(&target->spare, &size) || !guard_total(target);
+	/* What is left is the room for the networks around them. */
+	aggregate_update(target, touched);
+	more = exposure_bound(touched);
+	for (i = 0; i < EXPOSURE_FAMILIES; i++)
+		more.size[i] -= size.size[i];
+	fits = fits && (exposure_take(&target->spare, &more) || !guard_total(target));
 	/* The first entry with a timeout or comment: the set has to become one that stores it. */
-	if ((!exposure_take(&target->spare, &size) && guard_total(target)) ||
-	    (target->timeouts && !(target->options & IPCUCKOO_O_TIMEOUT)) ||
+	if (!fits || (target->timeouts && !(target->options & IPCUCKOO_O_TIMEOUT)) ||
 	    (target->comments && !(target->options & IPCUCKOO_O_COMMENT))) {
 		target_apply(target);
 		return;
