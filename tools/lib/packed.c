@@ -495,6 +495,19 @@ static size_t not_less(const struct entry_array *array, size_t size, size_t from
 	return from;
 }
 
+/**
+ * packed_not_less - find where the entries from some entry on begin
+ * @entries:	sorted entries
+ * @kind:	kind of the entry
+ * @entry:	the entry, packed, which need not be there
+ *
+ * Return: the number of the first entry of this kind that is not less; their count if all are.
+ */
+size_t packed_not_less(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+{
+	return not_less(&entries->kind[kind], entry_size[kind], 0, entry);
+}
+
 /* Go on to the next entry that both lists have, or to the end of one. Lists of similar length: a
  * loop without branches to guess, which the processor would guess wrong every other time.
  */

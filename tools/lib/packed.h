@@ -59,6 +59,7 @@ int packed_without(const struct packed *entries, const struct packed *except,
 int packed_missing(const struct packed *entries, const struct packed *in, struct packed *missing);
 bool packed_find(const struct packed *entries, enum entry_kind kind, const uint8_t *entry,
 		 size_t *at);
+size_t packed_not_less(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);
 bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);
 bool packed_covers(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);
 void packed_match(const struct packed *a, const struct packed *b,

@@ -52,7 +52,7 @@ const char *copy_set_of(const struct source *source)
 	return source->kind == &copy_kind ? ((const struct copy *)source)->of : NULL;
 }
 
-/* Take over an entry of the set. Return: why that cannot be; or NULL. */
+/* Take over an entry of the set. Return: why a copy cannot have it; or NULL. */
 static const char *take(struct copy *copy, const struct extended_entry *entry, uint32_t now,
 			struct contents *contents)
 {
@@ -69,7 +69,7 @@ static const char *take(struct copy *copy, const struct extended_entry *entry, u
 	if (entry->value.timeout) {
 		member.expires = shift_time(now, entry->value.timeout);
 		if (contents_find(&copy->source.contents, member.kind, member.entry, &before) &&
-		    labs((long)before.expires - (long)member.expires) <= SAME_SECONDS)
+		    abs((int32_t)(before.expires - member.expires)) <= SAME_SECONDS)
 			member.expires = before.expires;
 	}
 	need_memory(contents_add(contents, &member));
@@ -140,11 +140,6 @@ static void start_copy(struct source *source)
 		look(source);
 }
 
-static void stop_copy(struct source *source)
-{
-	(void)source;
-}
-
 /* The kernel counts down, and does not look at the clock. What was stored in an earlier run has the time of
  * another clock.
  */
@@ -164,7 +159,6 @@ const struct source_kind copy_kind = {
 	.size = sizeof(struct copy),
 	.keys = copy_keys,
 	.start = start_copy,
-	.stop = stop_copy,
 	.clock_set = set_clock,
 	.look = look,
 	.show = show_copy,

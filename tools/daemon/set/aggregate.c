@@ -110,7 +110,7 @@ static bool is_asked(const struct networks *asked, enum entry_kind kind, const u
 	return asked->all || packed_has(&asked->some, kind, entry);
 }
 
-/* Ask about the networks of some entries; of those that are hosts, that is. */
+/* Ask about the networks that have one of some hosts. Prefixes among the entries do not count. */
 static void ask_around(const struct target *target, const struct packed *entries,
 		       struct networks *asked)
 {
@@ -167,17 +167,10 @@ static void collect_sorted(const struct packed *from, enum entry_kind host, cons
 {
 	unsigned int length = network[entry_size[host]];
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
-	struct entry_ref ref = { .kind = host };
-	size_t end = from->kind[host].count, middle;
+	struct entry_ref ref = {
+		.kind = host, .index = packed_not_less(from, host, network),
+	};
 
-	while (ref.index < end) {
-		middle = ref.index + (end - ref.index) / 2;
-		if (memcmp(from->kind[host].data + middle * entry_size[host], network,
-			   entry_size[host]) < 0)
-			ref.index = middle + 1;
-		else
-			end = middle;
-	}
 	for (; ref.index < from->kind[host].count; ref.index++) {
 		entry_prefix(is_v6(host), entry_at(from, ref), length, entry);
 		if (memcmp(entry, network, entry_size[host]))
@@ -217,8 +210,8 @@ static void collect_each(const struct contents *contents, const struct packed *n
 	}
 }
 
-/* Collect the hosts of networks that a source has. Those that are in no order are looked for, or all
- * are looked at, whichever is less.
+/* Collect the hosts of networks that a source has. Entries with values are in no order: look for each
+ * address of the networks if that is less than to look at all of these entries.
  */
 static void collect_hosts(const struct source *source, const struct networks *asked,
 			  struct packed *hosts)
@@ -415,11 +408,6 @@ static void start_networks(struct source *source)
 	source->state = SOURCE_GOOD;
 }
 
-static void stop_networks(struct source *source)
-{
-	(void)source;
-}
-
 static void set_clock(struct source *source, int64_t seconds)
 {
 	contents_shift(&source->contents, seconds);
@@ -456,7 +444,6 @@ const struct source_kind aggregate_kind = {
 	.size = sizeof(struct source),
 	.keys = (const struct config_key[]){ { NULL } },
 	.start = start_networks,
-	.stop = stop_networks,
 	.clock_set = set_clock,
 	.explain = explain_network,
 };

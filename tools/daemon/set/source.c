@@ -366,7 +366,8 @@ void source_start(struct source *source, struct daemon *daemon)
 
 void source_stop(struct source *source)
 {
-	source->kind->stop(source);
+	if (source->kind->stop)
+		source->kind->stop(source);
 	if (source->unsaved)
 		save(source);
 }

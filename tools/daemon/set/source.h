@@ -43,7 +43,7 @@ struct source;
  * @limits:	it has limits of its own for how much of the internet it blocks
  * @check:	look at all keys together, and call section_fault() if something is wrong; or NULL
  * @start:	begin to follow the source. The loaded contents and notes are there already
- * @stop:	end it
+ * @stop:	end it; NULL: it has neither timers nor file descriptors
  * @look:	look whether the source has changed: called after each event of the module, and every few
  *		seconds. Return: whether to call it again in a second. NULL: it finds out by itself
  * @show:	add what only this kind has to the JSON of its state; or NULL

@@ -392,8 +392,9 @@ void target_apply(struct target *target)
 
 	/* In a dry run, main() calls this when all sources have answered. */
 	if (target->networks) {
-		/* How much room there is, by which the guard judges networks: so what has too little is
-		 * a network, not the source with its hosts.
+		/* Measure first how much max-total leaves. The guard refuses networks for which that
+		 * is too little; else the call below would leave out the largest source, which may
+		 * be the one with their hosts.
 		 */
 		guard_total(target);
 		aggregate_update(target, NULL);
@@ -486,7 +487,7 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 	}
 	size = exposure_bound(touched);
 	fits = exposure_take(&target->spare, &size) || !guard_total(target);
-	/* What is left is the room for the networks around them. */
+	/* The guard judges the networks of these entries by what max-total leaves now. */
 	aggregate_update(target, touched);
 	more = exposure_bound(touched);
 	for (i = 0; i < EXPOSURE_FAMILIES; i++)

@@ -5,8 +5,8 @@
 
 fail2ban starts a shell and a program for each ban of other actions, also for all that it restores when it
 starts, which takes minutes for ten thousand. This action keeps one "ipcuckoo -" running, and writes a line
-for each ban. Bans that are restored are few lines, as the tool asks the kernel for each line whether it would
-block what this machine needs. They may be in force half a second later.
+for each ban. For each line, the tool asks the kernel whether it would block what this machine needs. So many
+bans that are restored are one line; they may wait for each other, half a second at most.
 
 Options: ipcset, the name of the set, by default f2b- and the name of the jail; ipcfamily, inet, inet6 or
 any; verdict, a verdict of "ipcuckoo attach" and its options, by default drop.
