@@ -14,56 +14,9 @@
 #include <linux/skbuff.h>
 #include <net/netfilter/nf_tables.h>
 
-#include "lab.h"
+#include "lab_ipset.h"
 #include "net.h"
 #include "set.h"
-
-/* The loop is the same for all. LOOK_UP4 and LOOK_UP6 are expressions that use the address in "be"
- * or in "*in6".
- */
-#define LAB_LOOP4(run, LOOK_UP4) ({					\
-	const __be32 *v4 = (run)->traffic->v4;				\
-	u32 hits = 0, i;						\
-									\
-	if ((run)->serial) {						\
-		for (i = 0; i < LAB_CHUNK; i++) {			\
-			const __be32 be = v4[lab_index(run, i)];	\
-									\
-			hits += LOOK_UP4;				\
-			lab_wait(true);					\
-		}							\
-	} else {							\
-		for (i = 0; i < LAB_CHUNK; i++) {			\
-			const __be32 be = v4[lab_index(run, i)];	\
-									\
-			hits += LOOK_UP4;				\
-		}							\
-	}								\
-	hits;								\
-})
-
-#define LAB_LOOP6(run, LOOK_UP6) ({					\
-	const struct in6_addr *v6 = (run)->traffic->v6;			\
-	u32 hits = 0, i;						\
-									\
-	if ((run)->serial) {						\
-		for (i = 0; i < LAB_CHUNK; i++) {			\
-			const struct in6_addr *in6 =			\
-				&v6[lab_index(run, i)];			\
-									\
-			hits += LOOK_UP6;				\
-			lab_wait(true);					\
-		}							\
-	} else {							\
-		for (i = 0; i < LAB_CHUNK; i++) {			\
-			const struct in6_addr *in6 =			\
-				&v6[lab_index(run, i)];			\
-									\
-			hits += LOOK_UP6;				\
-		}							\
-	}								\
-	hits;								\
-})
 
 /* nothing */
 
@@ -179,11 +132,11 @@ static u32 ipcuckoo_chunk(const struct lab_run *run)
 
 /* ipset, which takes the address from a packet */
 
-static ip_set_id_t ipset_index = IPSET_INVALID_ID;
+ip_set_id_t lab_ipset_index = IPSET_INVALID_ID;
 static struct net *ipset_net;
-static struct sk_buff *ipset_skb;
+struct sk_buff *lab_ipset_skb;
 
-static int ipset_begin(const struct lab_run *run)
+int lab_ipset_begin(const struct lab_run *run)
 {
 	struct {
 		struct nlattr head;
@@ -194,27 +147,27 @@ static int ipset_begin(const struct lab_run *run)
 	};
 	struct ip_set *s;
 
-	ipset_index = ip_set_get_byname(run->net, &attr.head, &s);
-	if (ipset_index == IPSET_INVALID_ID)
+	lab_ipset_index = ip_set_get_byname(run->net, &attr.head, &s);
+	if (lab_ipset_index == IPSET_INVALID_ID)
 		return -ENOENT;
 	ipset_net = run->net;
-	ipset_skb = alloc_skb(128, GFP_KERNEL);
-	if (!ipset_skb) {
-		ip_set_put_byindex(ipset_net, ipset_index);
+	lab_ipset_skb = alloc_skb(128, GFP_KERNEL);
+	if (!lab_ipset_skb) {
+		ip_set_put_byindex(ipset_net, lab_ipset_index);
 		return -ENOMEM;
 	}
-	skb_put_zero(ipset_skb, sizeof(struct ipv6hdr));
-	skb_reset_network_header(ipset_skb);
+	skb_put_zero(lab_ipset_skb, sizeof(struct ipv6hdr));
+	skb_reset_network_header(lab_ipset_skb);
 	return 0;
 }
 
-static void ipset_end(void)
+void lab_ipset_end(void)
 {
-	kfree_skb(ipset_skb);
-	ip_set_put_byindex(ipset_net, ipset_index);
+	kfree_skb(lab_ipset_skb);
+	ip_set_put_byindex(ipset_net, lab_ipset_index);
 }
 
-static u32 ipset_chunk(const struct lab_run *run)
+u32 lab_ipset_chunk(const struct lab_run *run)
 {
 	const struct nf_hook_state state = {
 		.hook = NF_INET_PRE_ROUTING,
@@ -228,13 +181,13 @@ static u32 ipset_chunk(const struct lab_run *run)
 		.flags = IPSET_DIM_ONE_SRC,
 		.ext.timeout = UINT_MAX,
 	};
-	struct sk_buff *skb = ipset_skb;
+	struct sk_buff *skb = lab_ipset_skb;
 
 	if (run->traffic->v4)
 		return LAB_LOOP4(run, (ip_hdr(skb)->saddr = be,
-				       ip_set_test(ipset_index, skb, &par, &opt) > 0));
+				       ip_set_test(lab_ipset_index, skb, &par, &opt) > 0));
 	return LAB_LOOP6(run, (ipv6_hdr(skb)->saddr = *in6,
-			       ip_set_test(ipset_index, skb, &par, &opt) > 0));
+			       ip_set_test(lab_ipset_index, skb, &par, &opt) > 0));
 }
 
 /* nftables: the set of the table whose chain is hooked in this namespace */
@@ -296,7 +249,7 @@ const struct lab_subject lab_bare[] = {
 	{ "bare", "lines", lines_begin, lines_chunk, nothing_end },
 	{ "bare", "ipcuckoo", ipcuckoo_begin, ipcuckoo_chunk, ipcuckoo_end },
 	{ "bare", "filter", ipcuckoo_begin, ipcuckoo_chunk, ipcuckoo_end },
-	{ "bare", "ipset", ipset_begin, ipset_chunk, ipset_end },
+	{ "bare", "ipset", lab_ipset_begin, lab_ipset_chunk, lab_ipset_end },
 	{ "bare", "nft", nft_begin, nft_chunk, nothing_end },
 	{ "bare", "nft-size", nft_begin, nft_chunk, nothing_end },
 	{}

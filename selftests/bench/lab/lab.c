@@ -5,10 +5,10 @@
  * Measures look-ups in the network namespace in which the file is opened. Commands, one in a write:
  *
  *	traffic NAME 4|6 PATH		read addresses, in network byte order
- *	run PART SUBJECT NAME serial|overlapped START MICROSECONDS
+ *	run PART SUBJECT NAME serial|overlapped|once START MICROSECONDS
  *
  * "run" looks up the addresses of NAME in turn, beginning with number START: first for a quarter of
- * the time to warm up, then until the time is over. Reading the file returns the result of the last
+ * the time to warm up, then until the time is over; with "once", each address once. Reading the file returns the result of the last
  * run:
  *
  *	LOOKUPS MATCHES PICOSECONDS
@@ -188,6 +188,8 @@ static u64 timed_chunk(const struct lab_subject *s, const struct lab_run *run, u
 
 	local_bh_disable();
 	rcu_read_lock();
+	if (s->before)
+		s->before(run);
 	begin = cycles();
 	*hits = s->chunk(run);
 	end = cycles();
@@ -203,7 +205,8 @@ static void repeat(const struct lab_subject *s, struct lab_run *run, u64 limit)
 
 	chunks = 0;
 	matches = 0;
-	while ((passed < limit || chunks < CHUNKS_MIN) && chunks < CHUNKS_MAX) {
+	while (chunks < CHUNKS_MAX && (run->once ? run->at < run->traffic->count :
+				       passed < limit || chunks < CHUNKS_MIN)) {
 		times[chunks] = min_t(u64, timed_chunk(s, run, &hits), U32_MAX);
 		passed += times[chunks++];
 		matches += hits;
@@ -221,7 +224,8 @@ static int compare(const void *a, const void *b)
 
 static const struct lab_subject *find_subject(const char *part, const char *name)
 {
-	const struct lab_subject *s = strcmp(part, "hook") ? lab_bare : lab_hook;
+	const struct lab_subject *s = !strcmp(part, "hook") ? lab_hook :
+				      !strcmp(part, "change") ? lab_change : lab_bare;
 
 	for (; s->part; s++)
 		if (!strcmp(s->part, part) && !strcmp(s->name, name))
@@ -230,9 +234,13 @@ static const struct lab_subject *find_subject(const char *part, const char *name
 }
 
 static int measure(struct net *net, const char *part, const char *subject, const char *name,
-		   bool serial, u32 start, u64 us)
+		   const char *order, u32 start, u64 us)
 {
-	struct lab_run run = { .net = net, .serial = serial };
+	struct lab_run run = {
+		.net = net,
+		.serial = !strcmp(order, "serial"),
+		.once = !strcmp(order, "once"),
+	};
 	const struct lab_subject *s = find_subject(part, subject);
 	u64 limit;
 	int err;
@@ -247,7 +255,8 @@ static int measure(struct net *net, const char *part, const char *subject, const
 		return err;
 	run.at = start - start % LAB_CHUNK;
 	limit = div64_u64(us * NSEC_PER_USEC * rate, CALIBRATE_NS);
-	repeat(s, &run, limit / 4);
+	if (!run.once)
+		repeat(s, &run, limit / 4);
 	repeat(s, &run, limit);
 	s->end();
 	sort(times, chunks, sizeof(*times), compare, NULL);
@@ -265,9 +274,9 @@ static int command_run(struct net *net, const char *line)
 	if (sscanf(line, "%7s %15s %31s %15s %u %llu", part, subject, name, order, &start,
 		   &us) != 6)
 		return -EINVAL;
-	if (strcmp(order, "serial") && strcmp(order, "overlapped"))
+	if (strcmp(order, "serial") && strcmp(order, "overlapped") && strcmp(order, "once"))
 		return -EINVAL;
-	return measure(net, part, subject, name, !strcmp(order, "serial"), start, us);
+	return measure(net, part, subject, name, order, start, us);
 }
 
 static int command_traffic(const char *line)

@@ -37,6 +37,7 @@ struct lab_traffic {
  * @net:	the namespace of the caller
  * @traffic:	the addresses
  * @serial:	one look-up at a time: each is complete before the next begins
+ * @once:	each address once, and not for some time
  * @at:		index of the next address
  * @area:	area of "lines"
  * @lines:	number of its cache lines
@@ -45,6 +46,7 @@ struct lab_run {
 	struct net *net;
 	const struct lab_traffic *traffic;
 	bool serial;
+	bool once;
 	u32 at;
 	const void *area;
 	u32 lines;
@@ -52,11 +54,12 @@ struct lab_run {
 
 /**
  * struct lab_subject - something to measure
- * @part:	"hook" or "bare"
+ * @part:	"hook", "bare" or "change"
  * @name:	its name
  * @begin:	find the set to look up in
  * @chunk:	do LAB_CHUNK look-ups; returns the number of matches
  * @end:	release the set
+ * @before:	called before each chunk, and not timed; or NULL
  *
  * Only one subject is measured at a time, so subjects may use static variables.
  */
@@ -66,9 +69,10 @@ struct lab_subject {
 	int (*begin)(const struct lab_run *run);
 	u32 (*chunk)(const struct lab_run *run);
 	void (*end)(void);
+	void (*before)(const struct lab_run *run);
 };
 
-extern const struct lab_subject lab_bare[], lab_hook[];
+extern const struct lab_subject lab_bare[], lab_hook[], lab_change[];
 
 /* The index of address number @i of a chunk */
 static inline u32 lab_index(const struct lab_run *run, u32 i)
@@ -84,6 +88,53 @@ static inline void lab_wait(bool serial)
 	if (serial)
 		asm volatile("lfence" : : : "memory");
 }
+
+/* The loop is the same for all. LOOK_UP4 and LOOK_UP6 are expressions that use the address in "be"
+ * or in "*in6".
+ */
+#define LAB_LOOP4(run, LOOK_UP4) ({					\
+	const __be32 *v4 = (run)->traffic->v4;				\
+	u32 hits = 0, i;						\
+									\
+	if ((run)->serial) {						\
+		for (i = 0; i < LAB_CHUNK; i++) {			\
+			const __be32 be = v4[lab_index(run, i)];	\
+									\
+			hits += LOOK_UP4;				\
+			lab_wait(true);					\
+		}							\
+	} else {							\
+		for (i = 0; i < LAB_CHUNK; i++) {			\
+			const __be32 be = v4[lab_index(run, i)];	\
+									\
+			hits += LOOK_UP4;				\
+		}							\
+	}								\
+	hits;								\
+})
+
+#define LAB_LOOP6(run, LOOK_UP6) ({					\
+	const struct in6_addr *v6 = (run)->traffic->v6;			\
+	u32 hits = 0, i;						\
+									\
+	if ((run)->serial) {						\
+		for (i = 0; i < LAB_CHUNK; i++) {			\
+			const struct in6_addr *in6 =			\
+				&v6[lab_index(run, i)];			\
+									\
+			hits += LOOK_UP6;				\
+			lab_wait(true);					\
+		}							\
+	} else {							\
+		for (i = 0; i < LAB_CHUNK; i++) {			\
+			const struct in6_addr *in6 =			\
+				&v6[lab_index(run, i)];			\
+									\
+			hits += LOOK_UP6;				\
+		}							\
+	}								\
+	hits;								\
+})
 
 int lab_traffic_read(const char *name, int family, const char *path);
 const struct lab_traffic *lab_traffic_find(const char *name);

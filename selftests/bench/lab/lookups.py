@@ -63,7 +63,14 @@ class Namespace:
 
     def measure(self, part, subject, traffic, serial, start, ms):
         order = "serial" if serial else "overlapped"
-        self.command(f"run {part} {subject} {traffic} {order} {start} {ms * 1000}")
+        return self._run(f"{part} {subject} {traffic} {order} {start} {ms * 1000}")
+
+    def once(self, part, subject, traffic):
+        """The same, of each address once"""
+        return self._run(f"{part} {subject} {traffic} once 0 0")
+
+    def _run(self, words):
+        self.command(f"run {words}")
         lookups, matches, picoseconds = map(int, os.pread(self.fd, 100, 0).split())
         return lookups, matches, picoseconds / 1000
 
