@@ -286,6 +286,95 @@ int ipcuckoo_change_del_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *en
 	return err;
 }
 
+/* Changes in place: packets of rules of ip_set make them */
+
+/* May there be no room for one more entry? Return: 0; -ENOSPC if there is none; or -EAGAIN if
+ * entries may have expired, or one has to be evicted, which takes a process.
+ */
+static int check_room(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e, u32 now)
+{
+	if (!crowded(set, e, 1))
+		return 0;
+	if (ipcuckoo_set_closed(set))
+		return -ENOSPC;
+	return set->forceadd || ipcuckoo_expired(ipcuckoo_gc_nearest(e), now) ? -EAGAIN : -ENOSPC;
+}
+
+/* Add an entry that is not there, or has expired. */
+static int add_in_place(struct ipcuckoo_set *set, const struct ipcuckoo_entry *entry,
+			struct ipcuckoo_value *value, const struct ipcuckoo_entry_attrs *attrs,
+			bool expired, u32 now)
+{
+	struct ipcuckoo_entries *e = &set->entries;
+	int err = check_room(set, e, now);
+
+	if (!err)
+		err = ipcuckoo_record_make_atomic(&value->record, e->options, attrs, e->mem);
+	if (err)
+		return err;
+	if (expired)
+		ipcuckoo_entries_revive_in_place(e, entry, value, now);
+	else
+		err = ipcuckoo_entries_add_in_place(e, entry, value);
+	if (err < 0)
+		ipcuckoo_record_put(value->record, e->mem);
+	return err;
+}
+
+/**
+ * ipcuckoo_change_add_in_place() - add an entry to a set without sleeping
+ * @set:	exact set, of which the caller is the writer
+ * @entry:	entry, in the form that the set stores
+ * @attrs:	its attributes: no comment, and no exception
+ * @exist:	an entry that exists is not an error: it gets these attributes
+ * @comment:	but it keeps its comment
+ *
+ * Context: any but hard interrupts.
+ * Return: 0; 1 likewise, and a process should call ipcuckoo_entries_tidy() soon; -EEXIST, -ENOSPC,
+ * -EDQUOT or -ENOMEM, and then nothing has changed; or -EAGAIN: only ipcuckoo_change_add_live() can
+ * tell.
+ */
+int ipcuckoo_change_add_in_place(struct ipcuckoo_set *set, const struct ipcuckoo_entry *entry,
+				 const struct ipcuckoo_entry_attrs *attrs, bool exist,
+				 bool comment)
+{
+	struct ipcuckoo_entries *e = &set->entries;
+	u32 now = ipcuckoo_now();
+	struct ipcuckoo_value value = {
+		.expires = ipcuckoo_deadline_from(now, attrs->timeout),
+	};
+	int err;
+
+	if (ipcuckoo_event_wanted(set))
+		return -EAGAIN;
+	if (exist)
+		err = ipcuckoo_entries_update_in_place(e, entry, value.expires, attrs, comment,
+						       now);
+	else
+		err = ipcuckoo_entries_find_in_place(e, entry, now) ?: -EEXIST;
+	if (err == -ENOENT || err == -ETIME)
+		err = add_in_place(set, entry, &value, attrs, err == -ETIME, now);
+	/* Most entries expire later than the one for which gc is queued. */
+	if (err >= 0 && value.expires && (!set->gc_at || set->gc_at > value.expires))
+		ipcuckoo_set_gc_schedule(set);
+	return err;
+}
+
+/**
+ * ipcuckoo_change_del_in_place() - delete an entry from a set without sleeping
+ * @set:	exact set, of which the caller is the writer
+ * @entry:	entry, in the form that the set stores
+ *
+ * Context: any but hard interrupts.
+ * Return: 0; 1 likewise, and a process should call ipcuckoo_entries_tidy() soon; -ENOENT; or
+ * -EAGAIN: ipcuckoo_change_del_live() has to delete it.
+ */
+int ipcuckoo_change_del_in_place(struct ipcuckoo_set *set, const struct ipcuckoo_entry *entry)
+{
+	return ipcuckoo_event_wanted(set) ? -EAGAIN :
+	       ipcuckoo_entries_del_in_place(&set->entries, entry);
+}
+
 /* Batches on a set */
 
 /**

@@ -15,6 +15,9 @@
  * ipcuckoo_change_del_live() do the same with one entry. ipcuckoo_change_add_one() and
  * ipcuckoo_change_del_one() change contents that no packet sees yet by one entry: a
  * shadow, or contents of ipcuckoo_change_scratch_create().
+ *
+ * ipcuckoo_change_add_in_place() and ipcuckoo_change_del_in_place() are for packets: they do not
+ * sleep, and change nothing if that would take memory for a table, or if somebody listens.
  */
 #ifndef _IPCUCKOO_CHANGE_H
 #define _IPCUCKOO_CHANGE_H
@@ -46,6 +49,10 @@ int ipcuckoo_change_del(struct ipcuckoo_set *set,
 int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry,
 			     const struct ipcuckoo_entry_attrs *attrs, bool exist);
 int ipcuckoo_change_del_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry);
+int ipcuckoo_change_add_in_place(struct ipcuckoo_set *set, const struct ipcuckoo_entry *entry,
+				 const struct ipcuckoo_entry_attrs *attrs, bool exist,
+				 bool comment);
+int ipcuckoo_change_del_in_place(struct ipcuckoo_set *set, const struct ipcuckoo_entry *entry);
 int ipcuckoo_change_failed(struct ipcuckoo_set *set, int err);
 
 int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,

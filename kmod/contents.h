@@ -59,7 +59,11 @@ struct ipcuckoo_lens {
  * struct ipcuckoo_entries - the contents of a set
  * @guard:	sequence number and lock of all tables, hints and filters
  * @version:	the current version; NULL only after ipcuckoo_entries_replace() took it
- * @mutex:	serialises writers, and protects the fields below but @retries and @fallbacks
+ * @mutex:	serialises writers, and protects the fields below but @retries and @fallbacks. In a
+ *		set of ip_set, packets are writers too: see @packets
+ * @packets:	a packet that adds an entry to a set of ip_set, or deletes one, is the writer while
+ *		it holds this lock, provided that @locked is false; a spinlock of softirqs
+ * @locked:	a process holds @mutex; changed under @packets
  * @mem:	account to charge
  * @queue:	memory for searches for a free slot, until the writer is done; or NULL
  * @live:	there may be readers; false for shadows and scratch contents
@@ -90,6 +94,8 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_version __rcu *version;
 
 	struct mutex mutex ____cacheline_aligned_in_smp;
+	spinlock_t packets;	/* see above, and set.h */
+	bool locked;
 	struct ipcuckoo_mem *mem;
 	struct ipcuckoo_search_node *queue;
 	bool live;
@@ -116,5 +122,9 @@ ipcuckoo_entries_approximate(const struct ipcuckoo_entries *e)
 {
 	return e->shape.bits;
 }
+
+/* Is the caller the writer, a process or a packet? For lockdep. */
+#define ipcuckoo_entries_is_writer(e)	\
+	(lockdep_is_held(&(e)->mutex) || lockdep_is_held(&(e)->packets))
 
 #endif /* _IPCUCKOO_CONTENTS_H */

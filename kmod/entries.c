@@ -114,7 +114,7 @@ static void bump(struct ipcuckoo_entries *e)
  *   the rest of the value after that bump.
  */
 static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
-			 u64 slot, const struct ipcuckoo_value *value)
+			 u64 slot, const struct ipcuckoo_value *value, u32 now)
 {
 	struct ipcuckoo_value old = ipcuckoo_table_value(t, slot), next = *value;
 
@@ -123,7 +123,7 @@ static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 	t->expired -= ipcuckoo_expired(old.expires, t->expired_at);
 	e->generation++;
 	if (!value->nomatch && !old.nomatch &&
-	    !ipcuckoo_expired(old.expires, ipcuckoo_now())) {
+	    !ipcuckoo_expired(old.expires, now)) {
 		ipcuckoo_table_set_value(t, slot, value);
 		return;
 	}
@@ -137,19 +137,19 @@ static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 
 /* Add an entry that has expired but is still in the table. */
 static void revive(struct ipcuckoo_entries *e, struct ipcuckoo_table *t, u64 slot,
-		   const struct ipcuckoo_value *value)
+		   const struct ipcuckoo_value *value, u32 now)
 {
 	struct ipcuckoo_record *old = ipcuckoo_table_value(t, slot).record;
 
 	e->records += ipcuckoo_record_memory(value->record);
 	e->records -= ipcuckoo_record_memory(old);
-	change_value(e, t, slot, value);
+	change_value(e, t, slot, value, now);
 	ipcuckoo_record_put(old, e->mem);
 }
 
-static bool has_expired(const struct ipcuckoo_table *t, u64 slot)
+static bool has_expired(const struct ipcuckoo_table *t, u64 slot, u32 now)
 {
-	return ipcuckoo_expired(ipcuckoo_table_value(t, slot).expires, ipcuckoo_now());
+	return t->exts & IPCUCKOO_EXT_EXPIRES && ipcuckoo_expired(t->expires[slot], now);
 }
 
 /**
@@ -210,20 +210,27 @@ static bool entry_value(const struct ipcuckoo_table *t, const struct ipcuckoo_ke
 	return !t->exts || !ipcuckoo_expired(value->expires, ipcuckoo_now());
 }
 
+static void count_added(struct ipcuckoo_entries *e, const struct ipcuckoo_value *value)
+{
+	e->records += ipcuckoo_record_memory(value->record);
+	e->generation++;
+}
+
 static int add_exact(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 		     const struct ipcuckoo_key *key, const struct ipcuckoo_value *value)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
 	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	u32 now = ipcuckoo_now();
 	u64 slot;
 	int err;
 
 	/* Without timeouts, the insertion below is enough to find the entry. */
 	if (t && e->options & IPCUCKOO_O_TIMEOUT &&
 	    ipcuckoo_table_find(t, key, &slot)) {
-		if (!has_expired(t, slot))
+		if (!has_expired(t, slot, now))
 			return -EEXIST;
-		revive(e, t, slot, value);
+		revive(e, t, slot, value, now);
 		return 0;
 	}
 	/* Readers ask for a prefix length only if it is counted, so this comes first. */
@@ -235,8 +242,7 @@ static int add_exact(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *en
 		ipcuckoo_usage_count_len(e, entry->len, -1);
 		return err;
 	}
-	e->records += ipcuckoo_record_memory(value->record);
-	e->generation++;
+	count_added(e, value);
 	return 0;
 }
 
@@ -322,8 +328,38 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 	e->records -= ipcuckoo_record_memory(value.record);
 	ipcuckoo_value_update(&value, fresh, attrs, e->live);
 	e->records += ipcuckoo_record_memory(value.record);
-	change_value(e, t, slot, &value);
+	change_value(e, t, slot, &value, ipcuckoo_now());
 	return 0;
+}
+
+/* Remove the entry in a slot: see ipcuckoo_entries_remove(). */
+static void remove_at(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry, u64 slot,
+		      bool gc)
+{
+	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_table *t = v->table[kind];
+	struct ipcuckoo_record *record = ipcuckoo_table_value(t, slot).record;
+
+	ipcuckoo_table_delete_at(t, &e->guard, slot);
+	e->records -= ipcuckoo_record_memory(record);
+	ipcuckoo_record_put(record, e->mem);
+	ipcuckoo_usage_count_len(e, entry->len, -1);
+	ipcuckoo_rebuild_unmark(v->hint[entry->v6], t, entry, gc);
+	if (gc)
+		e->gc_pending |= BIT(kind);
+	else
+		ipcuckoo_rebuild_maybe_shrink(e, kind, 0);
+}
+
+/* Find the slot of an entry, expired or not. */
+static bool find_slot(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+		      struct ipcuckoo_table **t, u64 *slot)
+{
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+
+	*t = ipcuckoo_version_current(e)->table[ipcuckoo_entry_kind(entry)];
+	return *t && ipcuckoo_table_find(*t, &key, slot);
 }
 
 /**
@@ -339,27 +375,12 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 int ipcuckoo_entries_remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    bool gc)
 {
-	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
-	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
-	struct ipcuckoo_table *t = v->table[kind];
-	struct ipcuckoo_record *record = NULL;
+	struct ipcuckoo_table *t;
 	u64 slot;
 
-	if (!t)
+	if (!find_slot(e, entry, &t, &slot))
 		return -ENOENT;
-	if (t->exts && ipcuckoo_table_find(t, &key, &slot))
-		record = ipcuckoo_table_value(t, slot).record;
-	if (ipcuckoo_table_delete(t, &e->guard, &key))
-		return -ENOENT;
-	e->records -= ipcuckoo_record_memory(record);
-	ipcuckoo_record_put(record, e->mem);
-	ipcuckoo_usage_count_len(e, entry->len, -1);
-	ipcuckoo_rebuild_unmark(v->hint[entry->v6], t, entry, gc);
-	if (gc)
-		e->gc_pending |= BIT(kind);
-	else
-		ipcuckoo_rebuild_maybe_shrink(e, kind, 0);
+	remove_at(e, entry, slot, gc);
 	return 0;
 }
 
@@ -386,6 +407,225 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 	if (!err)
 		e->generation++;
 	return err;
+}
+
+/* Changes in place
+ *
+ * A packet cannot sleep, so it adds to the tables and hints that are there, and deletes from them.
+ * It leaves alone what a process has to replace, and the marks of short prefixes, which are many.
+ */
+
+/* Can a hint take the marks of a prefix, or lose them, in a moment? */
+static bool is_quick(const struct ipcuckoo_hint *h, const struct ipcuckoo_entry *entry)
+{
+	return !h || !ipcuckoo_kind_is_nets(ipcuckoo_entry_kind(entry)) ||
+	       entry->len > ipcuckoo_hint_stride(h, ipcuckoo_entry_top(&entry->addr,
+								       entry->v6).hi);
+}
+
+/* Is there a hint that has room for one more prefix? Hosts need no room. */
+static bool has_hint(const struct ipcuckoo_version *v, const struct ipcuckoo_entry *entry)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	const struct ipcuckoo_hint *h = v->hint[entry->v6];
+
+	if (!ipcuckoo_kind_is_nets(kind))
+		return true;
+	return h && v->table[kind] && v->table[kind]->count < h->capacity;
+}
+
+/* After a change in place: would ipcuckoo_entries_tidy() do anything for entries of this kind? */
+static int wants_process(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, bool added)
+{
+	return added ? ipcuckoo_rebuild_is_full(e, kind, 0) : ipcuckoo_rebuild_is_due(e, kind);
+}
+
+/**
+ * ipcuckoo_entries_find_in_place() - is this entry in the contents, for a packet
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @now:	the second
+ *
+ * Context: the writer, a process or a packet.
+ * Return: 0 if it is; -ENOENT, or -ETIME if it is there and has expired.
+ */
+int ipcuckoo_entries_find_in_place(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+				   u32 now)
+{
+	struct ipcuckoo_table *t;
+	u64 slot;
+
+	if (!find_slot(e, entry, &t, &slot))
+		return -ENOENT;
+	return has_expired(t, slot, now) ? -ETIME : 0;
+}
+
+static int insert_in_place(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
+			   const struct ipcuckoo_key *key, const struct ipcuckoo_value *value)
+{
+	struct ipcuckoo_search_node *queue;
+	int err;
+
+	/* Most entries need no search. */
+	err = ipcuckoo_table_insert_absent(t, &e->guard, key, value, NULL);
+	if (!err)
+		return 0;
+	queue = ipcuckoo_search_alloc(GFP_ATOMIC | __GFP_NOWARN);
+	err = ipcuckoo_table_insert_absent(t, &e->guard, key, value, queue);
+	ipcuckoo_search_free(queue);
+	return err;
+}
+
+/**
+ * ipcuckoo_entries_add_in_place() - add an entry that is not there, if there is room for it
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @value:	its value, no exception; on success @e owns the record in it
+ *
+ * Context: the writer, a process or a packet.
+ * Return: 0; 1 likewise, and a process should call ipcuckoo_entries_tidy() soon; or -EAGAIN if
+ * ipcuckoo_entries_add_value() has to add it.
+ */
+int ipcuckoo_entries_add_in_place(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+				  const struct ipcuckoo_value *value)
+{
+	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_table *t = v->table[ipcuckoo_entry_kind(entry)];
+
+	if (!t || !has_hint(v, entry) || !is_quick(v->hint[entry->v6], entry))
+		return -EAGAIN;
+	ipcuckoo_usage_count_len(e, entry->len, 1);
+	if (insert_in_place(e, t, &key, value)) {
+		ipcuckoo_usage_count_len(e, entry->len, -1);
+		return -EAGAIN;
+	}
+	count_added(e, value);
+	ipcuckoo_rebuild_mark(v->hint[entry->v6], entry);
+	return wants_process(e, ipcuckoo_entry_kind(entry), true);
+}
+
+/**
+ * ipcuckoo_entries_revive_in_place() - add an entry that is there, but has expired
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @value:	its value; @e owns the record in it
+ * @now:	the second
+ *
+ * Context: the writer, a process or a packet.
+ */
+void ipcuckoo_entries_revive_in_place(struct ipcuckoo_entries *e,
+				      const struct ipcuckoo_entry *entry,
+				      const struct ipcuckoo_value *value, u32 now)
+{
+	struct ipcuckoo_table *t;
+	u64 slot;
+
+	if (find_slot(e, entry, &t, &slot))
+		revive(e, t, slot, value, now);
+}
+
+/**
+ * ipcuckoo_entries_update_in_place() - update an entry that a packet adds again
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @expires:	its new deadline
+ * @attrs:	its other attributes: no comment, and no exception
+ * @comment:	the entry keeps its comment
+ * @now:	the second
+ *
+ * Context: the writer, a process or a packet.
+ * Return: 0; -ENOENT, or -ETIME if it has expired; or -EAGAIN if a shadow shares its record, so
+ * that ipcuckoo_entries_update() has to make another one.
+ */
+int ipcuckoo_entries_update_in_place(struct ipcuckoo_entries *e,
+				     const struct ipcuckoo_entry *entry, u32 expires,
+				     const struct ipcuckoo_entry_attrs *attrs, bool comment,
+				     u32 now)
+{
+	struct ipcuckoo_record *record;
+	struct ipcuckoo_value value;
+	struct ipcuckoo_table *t;
+	u64 slot;
+
+	if (!find_slot(e, entry, &t, &slot))
+		return -ENOENT;
+	if (has_expired(t, slot, now))
+		return -ETIME;
+	if (!t->exts)
+		return 0;
+	if (t->exts == IPCUCKOO_EXT_EXPIRES) {
+		ipcuckoo_table_extend(t, slot, expires);
+		e->generation++;
+		return 0;
+	}
+	value = ipcuckoo_table_value(t, slot);
+	record = value.record;
+	e->records -= ipcuckoo_record_memory(record);
+	if (!ipcuckoo_value_refresh(&value, expires, attrs, comment, e->mem)) {
+		e->records += ipcuckoo_record_memory(record);
+		return -EAGAIN;
+	}
+	e->records += ipcuckoo_record_memory(record);
+	change_value(e, t, slot, &value, now);
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_del_in_place() - delete an entry without sleeping
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ *
+ * Leaves shrinking the table and cleaning the hint to ipcuckoo_entries_tidy().
+ *
+ * Context: the writer, a process or a packet.
+ * Return: 0; 1 likewise, and a process should call ipcuckoo_entries_tidy() soon; -ENOENT if the
+ * entry is not there, or has expired; or -EAGAIN if ipcuckoo_entries_del() has to delete it.
+ */
+int ipcuckoo_entries_del_in_place(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_table *t;
+	u64 slot;
+
+	if (!find_slot(e, entry, &t, &slot) || has_expired(t, slot, ipcuckoo_now()))
+		return -ENOENT;
+	if (!is_quick(ipcuckoo_version_current(e)->hint[entry->v6], entry))
+		return -EAGAIN;
+	remove_at(e, entry, slot, true);
+	e->generation++;
+	return wants_process(e, ipcuckoo_entry_kind(entry), false);
+}
+
+/**
+ * ipcuckoo_entries_tidy() - resize tables, and clean hints, after changes in place
+ * @e:		exact contents
+ * @limit:	how many entries there can be; 0: no limit
+ *
+ * Context: the writer; may sleep.
+ */
+void ipcuckoo_entries_tidy(struct ipcuckoo_entries *e, u32 limit)
+{
+	int kind;
+
+	finish_gc(e);
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		if (ipcuckoo_usage_count(e, kind))
+			ipcuckoo_rebuild_expect(e, kind, 0, limit);
+}
+
+/**
+ * ipcuckoo_entries_expect() - make room before changes of packets that have waited are applied
+ * @e:		exact contents
+ * @entry:	one of the entries
+ * @more:	how many changes wait
+ * @limit:	how many entries there can be; 0: no limit
+ *
+ * Context: the writer; may sleep.
+ */
+void ipcuckoo_entries_expect(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+			     u32 more, u32 limit)
+{
+	ipcuckoo_rebuild_expect(e, ipcuckoo_entry_kind(entry), more, limit);
 }
 
 /**
@@ -684,6 +924,7 @@ int ipcuckoo_entries_init(struct ipcuckoo_entries *e, struct ipcuckoo_mem *mem,
 		return PTR_ERR(v);
 	ipcuckoo_guard_init(&e->guard);
 	mutex_init(&e->mutex);
+	spin_lock_init(&e->packets);
 	e->mem = mem;
 	e->live = live;
 	RCU_INIT_POINTER(e->version, v);

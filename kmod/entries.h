@@ -4,7 +4,8 @@
  *
  * For readers (any context but hard interrupts, under rcu_read_lock()): the functions of
  * lookup.h.
- * For the writer (process context, holding ipcuckoo_entries.mutex): the functions below.
+ * For the writer (process context, holding ipcuckoo_entries.mutex): the functions below. Those with
+ * "in_place" in their names do not sleep, so that packets can be the writer, too.
  */
 #ifndef _IPCUCKOO_ENTRIES_H
 #define _IPCUCKOO_ENTRIES_H
@@ -29,6 +30,21 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry);
 int ipcuckoo_entries_remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    bool gc);
+int ipcuckoo_entries_find_in_place(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+				   u32 now);
+int ipcuckoo_entries_add_in_place(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+				  const struct ipcuckoo_value *value);
+void ipcuckoo_entries_revive_in_place(struct ipcuckoo_entries *e,
+				      const struct ipcuckoo_entry *entry,
+				      const struct ipcuckoo_value *value, u32 now);
+int ipcuckoo_entries_update_in_place(struct ipcuckoo_entries *e,
+				     const struct ipcuckoo_entry *entry, u32 expires,
+				     const struct ipcuckoo_entry_attrs *attrs, bool comment,
+				     u32 now);
+int ipcuckoo_entries_del_in_place(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry);
+void ipcuckoo_entries_tidy(struct ipcuckoo_entries *e, u32 limit);
+void ipcuckoo_entries_expect(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+			     u32 more, u32 limit);
 bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry);
 bool ipcuckoo_entries_get(struct ipcuckoo_entries *e,

@@ -47,6 +47,17 @@ static bool wanted(const struct ipcuckoo_net *pernet)
 				  IPCUCKOO_WIRE_GROUP_EVENTS);
 }
 
+/**
+ * ipcuckoo_event_wanted() - may somebody listen for changes of a set?
+ * @set:	set; the caller is the writer of its contents
+ *
+ * Context: any.
+ */
+bool ipcuckoo_event_wanted(const struct ipcuckoo_set *set)
+{
+	return !set->hidden && wanted(set->pernet);
+}
+
 /* Send a message to the group. Return: 0; or -ESRCH if no socket got it, because none in
  * this namespace has joined the group, or the buffers of all that have are full, in which
  * case they read ENOBUFS. genl_has_listeners() does not look at the namespace, so this is
@@ -116,7 +127,7 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
 	struct sk_buff *skb;
 	void *header;
 
-	if (set->hidden || !wanted(set->pernet))
+	if (!ipcuckoo_event_wanted(set))
 		return;
 	skb = begin(event, SET_SIZE, &header);
 	if (!skb || ipcuckoo_options_fill(skb, set) || put_contents(skb, set, name)) {
@@ -221,7 +232,7 @@ void ipcuckoo_event_entries_begin(struct ipcuckoo_event_entries *entries,
 	*entries = (struct ipcuckoo_event_entries){
 		.set = set,
 		.event = event,
-		.on = count && !set->hidden && wanted(set->pernet),
+		.on = count && ipcuckoo_event_wanted(set),
 	};
 	if (entries->on)
 		begin_values(entries, count);

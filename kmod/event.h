@@ -62,6 +62,7 @@ struct ipcuckoo_event_entries {
 	size_t pending;
 };
 
+bool ipcuckoo_event_wanted(const struct ipcuckoo_set *set);
 void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
 			enum ipcuckoo_event event);
 void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event event,

@@ -22,11 +22,15 @@
 
 EXPORT_SYMBOL_GPL(ipcuckoo_area_alloc);
 EXPORT_SYMBOL_GPL(ipcuckoo_area_free);
+EXPORT_SYMBOL_GPL(ipcuckoo_change_add_in_place);
 EXPORT_SYMBOL_GPL(ipcuckoo_change_add_live);
+EXPORT_SYMBOL_GPL(ipcuckoo_change_del_in_place);
 EXPORT_SYMBOL_GPL(ipcuckoo_change_del_live);
 EXPORT_SYMBOL_GPL(ipcuckoo_change_failed);
 EXPORT_SYMBOL_GPL(ipcuckoo_check_abi);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_decide);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_expect);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_expires);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_fetch);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_fetch_from);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_get);
@@ -34,6 +38,7 @@ EXPORT_SYMBOL_GPL(ipcuckoo_entries_match4);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_match_mapped);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_tidy);
 #if IS_ENABLED(CONFIG_BPF_SYSCALL)
 EXPORT_SYMBOL_GPL(ipcuckoo_hook_xdp);
 #endif

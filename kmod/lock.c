@@ -145,6 +145,23 @@ static int wait_turn(struct ipcuckoo_set *set, unsigned long until)
 	return err;
 }
 
+/* The last step of locking the contents. A packet that is changing them has to end first. Later
+ * ones leave their changes to this writer, or to the work item that comes after it (ipset/apply.c).
+ */
+static void keep_packets_out(struct ipcuckoo_entries *e)
+{
+	spin_lock_bh(&e->packets);
+	e->locked = true;
+	spin_unlock_bh(&e->packets);
+}
+
+static void let_packets_in(struct ipcuckoo_entries *e)
+{
+	spin_lock_bh(&e->packets);
+	e->locked = false;
+	spin_unlock_bh(&e->packets);
+}
+
 /**
  * ipcuckoo_lock_contents() - lock the contents of a set, even if it was destroyed
  * @set:	set; the caller has a reference
@@ -181,6 +198,7 @@ int ipcuckoo_lock_contents(struct ipcuckoo_set *set, unsigned long until)
 		up(&set->turn);
 	}
 	mutex_lock(&set->entries.mutex);
+	keep_packets_out(&set->entries);
 	return 0;
 }
 
@@ -200,9 +218,11 @@ int ipcuckoo_lock_claimed(struct ipcuckoo_set *set, unsigned long until)
 	int err = ipcuckoo_lock_turn(&set->turn, until);
 
 	lockdep_assert_held(&set->pernet->names);
-	if (!err)
-		WARN_ON(!mutex_trylock(&set->entries.mutex));
-	return err;
+	if (err)
+		return err;
+	WARN_ON(!mutex_trylock(&set->entries.mutex));
+	keep_packets_out(&set->entries);
+	return 0;
 }
 
 /**
@@ -216,6 +236,7 @@ void ipcuckoo_lock_contents_anyway(struct ipcuckoo_set *set)
 {
 	down(&set->turn);
 	mutex_lock(&set->entries.mutex);
+	keep_packets_out(&set->entries);
 }
 
 /**
@@ -224,6 +245,7 @@ void ipcuckoo_lock_contents_anyway(struct ipcuckoo_set *set)
  */
 void ipcuckoo_unlock_contents(struct ipcuckoo_set *set)
 {
+	let_packets_in(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 	up(&set->turn);
 }

@@ -933,3 +933,24 @@ bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_en
 	spin_unlock_bh(&e->guard.lock);
 	return found;
 }
+
+/**
+ * ipcuckoo_entries_expires() - is an entry in the contents that expires in this second?
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @now:	the second
+ * @expires:	that in which it expires; 0: it never expires
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: false if it is not there, is an exception or expires in another second; or if a writer
+ * has disturbed the look-up.
+ */
+bool ipcuckoo_entries_expires(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+			      u32 now, u32 expires)
+{
+	struct ipcuckoo_value value;
+	u32 seq = sample(e);
+
+	return ipcuckoo_entries_fetch_from(rcu_dereference(e->version), entry, now, &value) &&
+	       undisturbed(e, seq) && !value.nomatch && value.expires == expires;
+}

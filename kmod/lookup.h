@@ -35,6 +35,8 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
 bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
 				 const struct ipcuckoo_entry *entry, u32 now,
 				 struct ipcuckoo_value *value);
+bool ipcuckoo_entries_expires(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+			      u32 now, u32 expires);
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value);
 

@@ -23,6 +23,7 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 
 #include "rebuild.h"
 #include "usage.h"
@@ -50,6 +51,9 @@ enum {
 	STALE_MIN	= 1024,
 	STALE_MUCH	= 1 << 30,
 
+	/* How many slots are copied at most while packets wait. */
+	COPY_SLOTS	= 64,
+
 	/* When garbage collection removes a prefix, it clears COVER in up to 2^GC_UNCOVER words. */
 	GC_UNCOVER	= 6,
 };
@@ -64,7 +68,7 @@ enum {
 int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e)
 {
 	if (!e->queue)
-		e->queue = ipcuckoo_search_alloc();
+		e->queue = ipcuckoo_search_alloc(GFP_KERNEL);
 	return e->queue ? 0 : -ENOMEM;
 }
 
@@ -285,7 +289,7 @@ static int fill_table(struct ipcuckoo_table *to,
 	ipcuckoo_guard_init(&guard);
 	while (from && ipcuckoo_table_next(from, &pos, &key)) {
 		value = ipcuckoo_table_value(from, pos - 1);
-		err = ipcuckoo_table_insert_value(to, &guard, &key, &value, queue);
+		err = ipcuckoo_table_insert_absent(to, &guard, &key, &value, queue);
 		if (err)
 			return err;
 		if (!(++n % IPCUCKOO_COPY_BATCH) && fatal_signal_pending(current))
@@ -466,6 +470,23 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return err;
 }
 
+/**
+ * ipcuckoo_rebuild_is_full() - would ipcuckoo_rebuild_expect() grow a table?
+ * @e:		exact contents
+ * @kind:	kind of its entries
+ * @more:	how many additions wait
+ *
+ * Context: the writer, a process or a packet.
+ */
+bool ipcuckoo_rebuild_is_full(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+{
+	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	u64 slots = t ? ipcuckoo_table_slots(t) : 0;
+	u64 full = e->loose ? slots / 4 * 3 : div_u64(slots * IPCUCKOO_LOAD_LIMIT, 1000);
+
+	return (t ? t->count : 0) + (u64)more > full;
+}
+
 /* The number of entries that a table was made for, or that it has if these are more. */
 static u64 room(const struct ipcuckoo_table *t)
 {
@@ -501,6 +522,12 @@ static bool sparse(const struct ipcuckoo_table *t, u32 more)
 {
 	return ipcuckoo_table_slots(t) > IPCUCKOO_SHRINK_SLOTS && t->count < t->shrink_below &&
 	       (u64)t->count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE;
+}
+
+/* Has a hint (or NULL) many stale marks? @count: entries of the kind whose deletion left them. */
+static bool is_stale(const struct ipcuckoo_hint *h, u32 count)
+{
+	return h && h->stale > STALE_MIN + count;
 }
 
 /* Replace a table by a smaller one. If there is no memory for it, the larger table stays, and
@@ -545,7 +572,7 @@ void ipcuckoo_rebuild_maybe_shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kin
 	e->gc_pending &= ~BIT(kind);
 	if (sparse(t, more))
 		shrink(e, kind, more);
-	if (!h || h->stale <= STALE_MIN + count)
+	if (!is_stale(h, count))
 		return;
 	err = rebuild_hint(e, v6, ipcuckoo_usage_count(e, v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4),
 			   IPCUCKOO_CHARGE_TRY);
@@ -574,6 +601,21 @@ static int reserve_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u3
 }
 
 /**
+ * ipcuckoo_rebuild_is_due() - would ipcuckoo_rebuild_maybe_shrink() replace anything?
+ * @e:		contents
+ * @kind:	kind of entries of which there is a table
+ *
+ * Context: the writer, a process or a packet.
+ */
+bool ipcuckoo_rebuild_is_due(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+
+	return sparse(v->table[kind], 0) ||
+	       is_stale(v->hint[ipcuckoo_kind_keyed(kind)], v->table[kind]->count);
+}
+
+/**
  * ipcuckoo_rebuild_reserve() - grow a table before entries are added
  * @e:		exact contents
  * @kind:	kind of the entries
@@ -591,6 +633,98 @@ int ipcuckoo_rebuild_reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind
 	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = ipcuckoo_rebuild_prepare_hint(e, ipcuckoo_kind_keyed(kind), more);
 	return err ?: reserve_table(e, kind, more);
+}
+
+/* Copy a table, and publish the copy, while packets change the table. Only the first and the last
+ * step keep them away.
+ */
+static void copy_beside_packets(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+				struct ipcuckoo_copy *copy, struct ipcuckoo_version *v)
+{
+	struct ipcuckoo_table *old = v->table[kind];
+	bool more = true;
+
+	spin_lock_bh(&e->packets);
+	old->copy = copy;
+	e->locked = false;
+	spin_unlock_bh(&e->packets);
+	while (more) {
+		cond_resched();
+		spin_lock_bh(&e->packets);
+		ipcuckoo_table_copy(old, COPY_SLOTS);
+		more = !copy->failed && copy->done < ipcuckoo_table_slots(old);
+		if (!more) {
+			old->copy = NULL;
+			e->locked = true;
+			if (WARN_ON_ONCE(!copy->failed && copy->to->count != old->count))
+				copy->failed = true;
+			if (!copy->failed)
+				ipcuckoo_version_publish_table(e, kind, v, copy->to);
+		}
+		spin_unlock_bh(&e->packets);
+	}
+}
+
+/* Replace a table by a larger one, while packets change the contents. */
+static int grow_beside_packets(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 nbuckets)
+{
+	static struct lock_class_key guard_key;
+	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	const struct ipcuckoo_table *old = v->table[kind];
+	struct ipcuckoo_copy copy = { .queue = e->queue };
+
+	copy.to = ipcuckoo_table_create_exts(e->mem, nbuckets, key_size(old, kind, NULL),
+					     needed_exts(e, old, NULL), IPCUCKOO_CHARGE_TRY);
+	if (IS_ERR(copy.to))
+		return PTR_ERR(copy.to);
+	v = ipcuckoo_version_create(e->mem, v, IPCUCKOO_CHARGE_TRY);
+	if (IS_ERR(v)) {
+		ipcuckoo_table_destroy(copy.to);
+		return PTR_ERR(v);
+	}
+	ipcuckoo_guard_init(&copy.guard);
+	/* Entries move in the copy while they move in the table. */
+	lockdep_set_class(&copy.guard.lock, &guard_key);
+	copy_beside_packets(e, kind, &copy, v);
+	if (!copy.failed)
+		return 0;
+	ipcuckoo_table_destroy(copy.to);
+	ipcuckoo_object_free(v, e->mem, sizeof(*v));
+	return -ENOSPC;
+}
+
+/**
+ * ipcuckoo_rebuild_expect() - grow a table ahead of the additions of packets
+ * @e:		exact contents
+ * @kind:	kind of the entries, of which there may be no table yet
+ * @more:	how many additions wait
+ * @limit:	how many entries there can be; 0: no limit
+ *
+ * Packets that find no room leave their additions to a process, and more come until it has grown
+ * the table. So a table that has no room for those that wait gets room for several times as many,
+ * and one that has grown since it was trimmed grows again before it is full. Packets change the
+ * contents meanwhile, so the caller has to look up again what it knew about entries.
+ *
+ * Context: a process, as the writer of a set of ip_set; may sleep. Without memory for the larger
+ * table, nothing changes.
+ */
+void ipcuckoo_rebuild_expect(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more,
+			     u32 limit)
+{
+	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	u64 want = 2ULL * ipcuckoo_usage_count(e, kind) + 4ULL * more;
+	u32 nbuckets;
+	int err;
+
+	if (!ipcuckoo_rebuild_is_full(e, kind, more) || ipcuckoo_rebuild_alloc_queue(e))
+		return;
+	nbuckets = buckets(e, t, kind, NULL, limit ? min_t(u64, want, limit) : want);
+	if (t && nbuckets <= t->nbuckets)
+		return;
+	err = t ? grow_beside_packets(e, kind, nbuckets) :
+		  resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY);
+	if (!err && t)
+		has_grown(e);
 }
 
 /* Replace a table by the smallest that holds its entries, unless it has that size. */

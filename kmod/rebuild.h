@@ -18,7 +18,12 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
 void ipcuckoo_rebuild_maybe_shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 				   u32 more);
+bool ipcuckoo_rebuild_is_due(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
 int ipcuckoo_rebuild_reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more);
+bool ipcuckoo_rebuild_is_full(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			      u32 more);
+void ipcuckoo_rebuild_expect(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more,
+			     u32 limit);
 int ipcuckoo_rebuild_trim(struct ipcuckoo_entries *e);
 
 int ipcuckoo_rebuild_prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more);

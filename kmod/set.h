@@ -53,6 +53,12 @@
  *
  *   the list of attachments	1,024 attachments		device events, which come under RTNL
  *
+ *   ipcuckoo_entries.packets
+ *
+ *   who is the writer of a set	one change of a packet; 16 of	packets that change the set, and
+ *   of ip_set, a packet or the	them by a work item		who locks its contents
+ *   holder of entries.mutex
+ *
  *   ipcuckoo_guard.lock
  *
  *   held while entries move	one path of moves		a reader whose look-up was disturbed
@@ -63,7 +69,7 @@
  * free memory (mem.c), which wait for nothing. At the end of a namespace the kernel waits for the
  * holders of these locks, and until the memory of its sets is free.
  *
- * All but the last lock are taken in process context only. A set's name changes under names,
+ * All but the last two locks are taken in process context only. A set's name changes under names,
  * entries.mutex and ipcuckoo_net.mutex, and may be read under any one of them. Code that holds none
  * of them, such as the packet path, reads the name with ipcuckoo_set_name().
  */

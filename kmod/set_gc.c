@@ -26,15 +26,17 @@ static bool has_gc(const struct ipcuckoo_set *set)
 
 /**
  * ipcuckoo_set_gc_schedule() - queue gc for the nearest deadline
- * @set:	set, locked
+ * @set:	set
  *
  * Does nothing if it is queued for an earlier one, or nothing can expire.
+ *
+ * Context: the writer, a process or a packet.
  */
 void ipcuckoo_set_gc_schedule(struct ipcuckoo_set *set)
 {
 	u32 at, now = ipcuckoo_now();
 
-	lockdep_assert_held(&set->entries.mutex);
+	lockdep_assert(ipcuckoo_entries_is_writer(&set->entries));
 	if (!has_gc(set) || set->dead)
 		return;
 	at = ipcuckoo_gc_nearest(&set->entries);

@@ -205,23 +205,17 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 	return value;
 }
 
-/**
- * ipcuckoo_table_set_value() - store extensions for the entry in a slot
- * @t:		table
- * @slot:	number of a slot
- * @value:	the extensions; those for which the table has no array are ignored
- *
- * Context: the writer. If readers must not see a mixture of the old and the new value, the
- * caller bumps the sequence number before and after.
- */
-void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
-			      const struct ipcuckoo_value *value)
+static void set_expires(struct ipcuckoo_table *t, u64 slot, u32 expires)
 {
-	if (t->exts & IPCUCKOO_EXT_EXPIRES) {
-		WRITE_ONCE(t->expires[slot], value->expires);
-		t->nearest = min_not_zero(t->nearest, value->expires);
-		t->gc_nearest = min_not_zero(t->gc_nearest, value->expires);
-	}
+	WRITE_ONCE(t->expires[slot], expires);
+	t->nearest = min_not_zero(t->nearest, expires);
+	t->gc_nearest = min_not_zero(t->gc_nearest, expires);
+}
+
+static void set_value(struct ipcuckoo_table *t, u64 slot, const struct ipcuckoo_value *value)
+{
+	if (t->exts & IPCUCKOO_EXT_EXPIRES)
+		set_expires(t, slot, value->expires);
 	if (t->exts & IPCUCKOO_EXT_NOMATCH)
 		WRITE_ONCE(t->nomatch[slot], value->nomatch);
 	if (t->exts & IPCUCKOO_EXT_RECORDS)
@@ -238,7 +232,7 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 		const struct ipcuckoo_value *value)
 {
 	if (t->exts)
-		ipcuckoo_table_set_value(t, ipcuckoo_table_slot(t, bucket, i), value);
+		set_value(t, ipcuckoo_table_slot(t, bucket, i), value);
 	if (t->keys)
 		key_store(t, bucket, i, key);
 	else if (t->rests)
@@ -284,35 +278,15 @@ static u32 slot_of(const struct ipcuckoo_table *t, const struct ipcuckoo_locatio
 	return (p->rem + 1) | (choice ? ipcuckoo_table_format(t)->choice : 0);
 }
 
-/* Does the remainder of any slot match? */
-static bool suspect(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
-{
-	u64 match[2];
-
-	if (t->narrow)
-		ipcuckoo_table_match(t, p, &ipcuckoo_narrow, match);
-	else
-		ipcuckoo_table_match(t, p, &ipcuckoo_wide, match);
-	return match[0] | match[1];
-}
-
 /* Find the slot of an entry, for the writer. */
-static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
-		 const struct ipcuckoo_location *p, u32 *bucket, unsigned int *i)
+static __always_inline bool find(const struct ipcuckoo_table *t,
+				 const struct ipcuckoo_location *p,
+				 const struct ipcuckoo_key *key, u64 *slot)
 {
-	int choice;
+	bool any = t->narrow ? ipcuckoo_table_first_narrow(t, p, slot) :
+			       ipcuckoo_table_first(t, p, slot);
 
-	if (!suspect(t, p))
-		return false;
-	for (choice = 0; choice < 2; choice++) {
-		*bucket = p->bucket[choice];
-		for (*i = 0; *i < ipcuckoo_table_format(t)->slots; (*i)++)
-			if (slot_get(t, *bucket, *i) == slot_of(t, p, choice) &&
-			    ipcuckoo_table_same(t, ipcuckoo_table_slot(t, *bucket, *i),
-						p->rest, key))
-				return true;
-	}
-	return false;
+	return any && ipcuckoo_table_confirm(t, *p, key, slot);
 }
 
 /* The key of a used slot: the inverse of ipcuckoo_table_locate32(). */
@@ -341,6 +315,82 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u64 number)
 	return key;
 }
 
+/* Where an entry is in the copy that is being made of its table, if it was copied yet. */
+static noinline bool find_copy(const struct ipcuckoo_table *t, u64 slot, u64 *at)
+{
+	struct ipcuckoo_key key = key_at(t, slot);
+
+	return ipcuckoo_table_find(t->copy->to, &key, at);
+}
+
+static noinline void copy_entry(struct ipcuckoo_table *t, struct ipcuckoo_key key,
+				const struct ipcuckoo_value *value)
+{
+	struct ipcuckoo_copy *c = t->copy;
+	int err = ipcuckoo_table_insert_value(c->to, &c->guard, &key, value, c->queue);
+
+	if (err && err != -EEXIST)
+		c->failed = true;
+}
+
+/**
+ * ipcuckoo_table_copy() - copy some more slots
+ * @t:		table of which a copy is being made
+ * @slots:	how many
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_table_copy(struct ipcuckoo_table *t, u64 slots)
+{
+	u64 end = min(ipcuckoo_table_slots(t), t->copy->done + slots);
+	struct ipcuckoo_value value;
+	u64 slot;
+
+	for (slot = t->copy->done; slot < end; slot++) {
+		if (!slot_at(t, slot))
+			continue;
+		value = ipcuckoo_table_value(t, slot);
+		copy_entry(t, key_at(t, slot), &value);
+	}
+	t->copy->done = end;
+}
+
+/**
+ * ipcuckoo_table_set_value() - store extensions for the entry in a slot
+ * @t:		table
+ * @slot:	number of a slot
+ * @value:	the extensions; those for which the table has no array are ignored
+ *
+ * Context: the writer. If readers must not see a mixture of the old and the new value, the
+ * caller bumps the sequence number before and after.
+ */
+void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
+			      const struct ipcuckoo_value *value)
+{
+	u64 at;
+
+	set_value(t, slot, value);
+	if (unlikely(t->copy) && find_copy(t, slot, &at))
+		set_value(t->copy->to, at, value);
+}
+
+/**
+ * ipcuckoo_table_extend() - store another deadline for an entry that has not expired
+ * @t:		table with deadlines
+ * @slot:	number of its slot
+ * @expires:	the second in which it expires; 0: never
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_table_extend(struct ipcuckoo_table *t, u64 slot, u32 expires)
+{
+	u64 at;
+
+	set_expires(t, slot, expires);
+	if (unlikely(t->copy) && find_copy(t, slot, &at))
+		set_expires(t->copy->to, at, expires);
+}
+
 static u32 entry_alt(const void *table, u32 bucket, unsigned int slot)
 {
 	const struct ipcuckoo_table *t = table;
@@ -366,6 +416,8 @@ static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 	value = ipcuckoo_table_value(t, slot);
 	put(t, to, to_slot, slot_get(t, from, from_slot) ^ ipcuckoo_table_format(t)->choice,
 	    ipcuckoo_table_rest(t, slot), &key, &value);
+	if (unlikely(t->copy) && slot >= t->copy->done)
+		copy_entry(t, key_at(t, slot), &value);
 	vacate(t, guard, from, from_slot);
 	t->displaced++;
 }
@@ -377,11 +429,68 @@ static const struct ipcuckoo_search_ops search_ops = {
 };
 
 /* An entry can have expired when it is added, if its batch has taken longer than its timeout. */
-static void count_inserted(struct ipcuckoo_table *t, const struct ipcuckoo_value *value)
+static int inserted(struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
+		    const struct ipcuckoo_value *value)
 {
 	t->count++;
 	if (ipcuckoo_expired(value->expires, t->expired_at))
 		t->expired++;
+	if (unlikely(t->copy))
+		copy_entry(t, *key, value);
+	return 0;
+}
+
+static __always_inline int insert_at(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
+				     const struct ipcuckoo_location *p,
+				     const struct ipcuckoo_key *key,
+				     const struct ipcuckoo_value *value,
+				     struct ipcuckoo_search_node *queue)
+{
+	struct ipcuckoo_path path;
+	int choice, free;
+	unsigned int i;
+	u16 node;
+
+	if (!ipcuckoo_table_takes(t, key))
+		return -ENOSPC;
+	for (choice = 0; choice < 2; choice++) {
+		free = find_free(t, p->bucket[choice]);
+		if (free < 0)
+			continue;
+		put(t, p->bucket[choice], free, slot_of(t, p, choice), p->rest, key,
+		    value);
+		return inserted(t, key, value);
+	}
+	if (!queue || !ipcuckoo_search(t, &search_ops, ipcuckoo_table_format(t)->slots, p->bucket,
+				       queue, &path))
+		return -ENOSPC;
+	spin_lock_bh(&guard->lock);
+	node = ipcuckoo_search_move(t, &search_ops, guard, queue, &path, &i);
+	put(t, p->bucket[node], i, slot_of(t, p, node), p->rest, key, value);
+	spin_unlock_bh(&guard->lock);
+	return inserted(t, key, value);
+}
+
+/**
+ * ipcuckoo_table_insert_absent() - add an entry that is not in the table
+ * @t:		table
+ * @guard:	guard of the table
+ * @key:	the entry
+ * @value:	its extensions; those for which the table has no array are ignored
+ * @queue:	memory for the search; NULL: do not search
+ *
+ * Context: the writer. Takes @guard->lock while it moves a path of a few entries.
+ * Return: 0; or -ENOSPC if there is no free slot, or none that the search found within its bound,
+ * or if the table has no room for such keys; then nothing has changed.
+ */
+int ipcuckoo_table_insert_absent(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
+				 const struct ipcuckoo_key *key,
+				 const struct ipcuckoo_value *value,
+				 struct ipcuckoo_search_node *queue)
+{
+	const struct ipcuckoo_location p = locate(t, key);
+
+	return insert_at(t, guard, &p, key, value, queue);
 }
 
 /**
@@ -389,14 +498,11 @@ static void count_inserted(struct ipcuckoo_table *t, const struct ipcuckoo_value
  * @t:		table
  * @guard:	guard of the table
  * @key:	the entry
- * @value:	its extensions; those for which the table has no array are ignored
+ * @value:	its extensions
  * @queue:	memory for the search
  *
- * Context: the writer, in process context. Takes @guard->lock while it moves a path of a
- * few entries.
- * Return: 0, or an error, and then nothing has changed: -EEXIST if the entry is there,
- * -ENOSPC if the search found no free slot within its bound, or if the table has no room for
- * such keys.
+ * Context: as for ipcuckoo_table_insert_absent().
+ * Return: likewise; or -EEXIST if the entry is there.
  */
 int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 				struct ipcuckoo_guard *guard,
@@ -404,35 +510,37 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 				const struct ipcuckoo_value *value,
 				struct ipcuckoo_search_node *queue)
 {
-	struct ipcuckoo_location p = locate(t, key);
-	struct ipcuckoo_path path;
-	int choice, free;
-	unsigned int i;
-	u32 bucket;
-	u16 node;
+	const struct ipcuckoo_location p = locate(t, key);
+	u64 slot;
 
-	if (find(t, key, &p, &bucket, &i))
+	if (find(t, &p, key, &slot))
 		return -EEXIST;
-	if (!ipcuckoo_table_takes(t, key))
-		return -ENOSPC;
-	for (choice = 0; choice < 2; choice++) {
-		free = find_free(t, p.bucket[choice]);
-		if (free < 0)
-			continue;
-		put(t, p.bucket[choice], free, slot_of(t, &p, choice), p.rest, key,
-		    value);
-		count_inserted(t, value);
-		return 0;
+	return insert_at(t, guard, &p, key, value, queue);
+}
+
+/**
+ * ipcuckoo_table_delete_at() - remove the entry in a slot
+ * @t:		table
+ * @guard:	guard of the table
+ * @slot:	number of a used slot
+ *
+ * Context: the writer. Takes @guard->lock for one store.
+ */
+void ipcuckoo_table_delete_at(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard, u64 slot)
+{
+	struct ipcuckoo_key key;
+	u32 bucket = bucket_of(t, slot);
+
+	if (unlikely(t->copy)) {
+		key = key_at(t, slot);
+		ipcuckoo_table_delete(t->copy->to, &t->copy->guard, &key);
 	}
-	if (!ipcuckoo_search(t, &search_ops, ipcuckoo_table_format(t)->slots, p.bucket, queue,
-			     &path))
-		return -ENOSPC;
+	if (t->exts & IPCUCKOO_EXT_EXPIRES && ipcuckoo_expired(t->expires[slot], t->expired_at))
+		t->expired--;
 	spin_lock_bh(&guard->lock);
-	node = ipcuckoo_search_move(t, &search_ops, guard, queue, &path, &i);
-	put(t, p.bucket[node], i, slot_of(t, &p, node), p.rest, key, value);
+	vacate(t, guard, bucket, slot - ipcuckoo_table_slot(t, bucket, 0));
 	spin_unlock_bh(&guard->lock);
-	count_inserted(t, value);
-	return 0;
+	t->count--;
 }
 
 /**
@@ -441,26 +549,18 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
  * @guard:	guard of the table
  * @key:	the entry
  *
- * Context: the writer, in process context. Takes @guard->lock for one store.
+ * Context: as for ipcuckoo_table_delete_at().
  * Return: 0, or -ENOENT.
  */
 int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 			  struct ipcuckoo_guard *guard,
 			  const struct ipcuckoo_key *key)
 {
-	struct ipcuckoo_location p = locate(t, key);
-	unsigned int i;
-	u32 bucket;
+	u64 slot;
 
-	if (!find(t, key, &p, &bucket, &i))
+	if (!ipcuckoo_table_find(t, key, &slot))
 		return -ENOENT;
-	if (t->exts & IPCUCKOO_EXT_EXPIRES &&
-	    ipcuckoo_expired(t->expires[ipcuckoo_table_slot(t, bucket, i)], t->expired_at))
-		t->expired--;
-	spin_lock_bh(&guard->lock);
-	vacate(t, guard, bucket, i);
-	spin_unlock_bh(&guard->lock);
-	t->count--;
+	ipcuckoo_table_delete_at(t, guard, slot);
 	return 0;
 }
 
@@ -475,14 +575,9 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 			 const struct ipcuckoo_key *key, u64 *slot)
 {
-	struct ipcuckoo_location p = locate(t, key);
-	unsigned int i;
-	u32 bucket;
+	const struct ipcuckoo_location p = locate(t, key);
 
-	if (!find(t, key, &p, &bucket, &i))
-		return false;
-	*slot = ipcuckoo_table_slot(t, bucket, i);
-	return true;
+	return find(t, &p, key, slot);
 }
 
 /**

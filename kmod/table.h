@@ -124,6 +124,27 @@ static const struct ipcuckoo_format ipcuckoo_narrow = {
 struct ipcuckoo_search_node;
 
 /**
+ * struct ipcuckoo_copy - a copy of a table, made while packets change the table
+ * @to:		the copy, which has no readers
+ * @guard:	its guard
+ * @queue:	memory for searches in it
+ * @done:	the slots of the table below this one were copied
+ * @failed:	the copy has no room, and is of no use
+ *
+ * Who makes the copy takes some slots at a time. Each change of the table is made in the copy, too:
+ * an entry that is added, or that moves from a slot that was not copied yet, is copied at once; one
+ * that is deleted or updated is deleted or updated there, if it was copied. All of this happens
+ * under ipcuckoo_entries.packets. So when the last slot was copied, the copy has all entries.
+ */
+struct ipcuckoo_copy {
+	struct ipcuckoo_table *to;
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_search_node *queue;
+	u64 done;
+	bool failed;
+};
+
+/**
  * struct ipcuckoo_table - buckets of four or five slots
  * @words:	the slots, a word for each bucket
  * @rests:	tables of 32-bit keys: the bits of each key that neither bucket nor slot
@@ -153,6 +174,7 @@ struct ipcuckoo_search_node;
  * @expired_at:	the second for which @expired was computed; writer only
  * @expired:	number of entries that had expired at @expired_at; writer only
  * @displaced:	number of displacements so far; writer only
+ * @copy:	the copy that is being made of it while packets change it, or NULL; writer only
  * @area:	three areas of memory: for @words and @rests; for @keys; for @records,
  *		@expires and @nomatch
  * @mem:	the account to which it is charged
@@ -182,6 +204,7 @@ struct ipcuckoo_table {
 	u32 expired_at;
 	u32 expired;
 	u64 displaced;
+	struct ipcuckoo_copy *copy;
 	struct ipcuckoo_area area[3];
 	struct ipcuckoo_mem *mem;
 };
@@ -544,7 +567,7 @@ static inline bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 	return ipcuckoo_table_first(t, &p, &slot) && ipcuckoo_table_confirm(t, p, key, &slot);
 }
 
-struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
+struct ipcuckoo_search_node *ipcuckoo_search_alloc(gfp_t gfp);
 void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
 void ipcuckoo_search_exit(void);
 
@@ -559,11 +582,18 @@ size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t);
 
 bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 			 const struct ipcuckoo_key *key, u64 *slot);
+int ipcuckoo_table_insert_absent(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
+				 const struct ipcuckoo_key *key,
+				 const struct ipcuckoo_value *value,
+				 struct ipcuckoo_search_node *queue);
 int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 				struct ipcuckoo_guard *guard,
 				const struct ipcuckoo_key *key,
 				const struct ipcuckoo_value *value,
 				struct ipcuckoo_search_node *queue);
+void ipcuckoo_table_copy(struct ipcuckoo_table *t, u64 slots);
+void ipcuckoo_table_extend(struct ipcuckoo_table *t, u64 slot, u32 expires);
+void ipcuckoo_table_delete_at(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard, u64 slot);
 int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 			  struct ipcuckoo_guard *guard,
 			  const struct ipcuckoo_key *key);

@@ -227,15 +227,16 @@ static struct ipcuckoo_search_node *spare_queue;
 
 /**
  * ipcuckoo_search_alloc() - memory for the search of an insertion
+ * @gfp:	GFP_KERNEL if the caller may sleep, else GFP_ATOMIC
  *
- * Context: process context, may sleep.
+ * Context: any but hard interrupts.
  * Return: a queue to be freed with ipcuckoo_search_free(), or NULL.
  */
-struct ipcuckoo_search_node *ipcuckoo_search_alloc(void)
+struct ipcuckoo_search_node *ipcuckoo_search_alloc(gfp_t gfp)
 {
 	struct ipcuckoo_search_node *queue = xchg(&spare_queue, NULL);
 
-	return queue ?: kmalloc_array(IPCUCKOO_SEARCH, sizeof(*queue), GFP_KERNEL);
+	return queue ?: kmalloc_array(IPCUCKOO_SEARCH, sizeof(*queue), gfp);
 }
 
 /**

@@ -124,9 +124,8 @@ static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_entry_att
 }
 
 /* Allocate a record, with a copy of the comment if @len is not 0. */
-static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u32 len)
+static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u32 len, gfp_t gfp)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
 	struct ipcuckoo_record *r = kzalloc(record_size(options), gfp);
 
 	if (!r || !len)
@@ -138,19 +137,28 @@ static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u3
 	return NULL;
 }
 
+static int charge_record(struct ipcuckoo_mem *mem, size_t size, gfp_t gfp)
+{
+	if (gfpflags_allow_blocking(gfp))
+		return ipcuckoo_mem_charge(mem, size) ? 0 : ipcuckoo_mem_refusal();
+	return ipcuckoo_mem_charge_as(mem, size, IPCUCKOO_CHARGE_TRY) ? 0 : -EDQUOT;
+}
+
 static int make_record(struct ipcuckoo_record **made, u32 options,
 		       const struct ipcuckoo_entry_attrs *attrs,
-		       struct ipcuckoo_mem *mem)
+		       struct ipcuckoo_mem *mem, gfp_t gfp)
 {
 	u32 len = options & IPCUCKOO_O_COMMENT ? attrs->comment_len : 0;
 	size_t size = record_memory(options);
 	struct ipcuckoo_record *r;
+	int err;
 
 	if (len)
 		size += kmalloc_size_roundup(len + 1);
-	if (!ipcuckoo_mem_charge(mem, size))
-		return ipcuckoo_mem_refusal();
-	r = alloc_record(options, attrs->comment, len);
+	err = charge_record(mem, size, gfp);
+	if (err)
+		return err;
+	r = alloc_record(options, attrs->comment, len, gfp);
 	if (!r) {
 		ipcuckoo_mem_uncharge(mem, size);
 		return -ENOMEM;
@@ -184,7 +192,43 @@ int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
 		.nomatch = attrs->nomatch,
 	};
 	return options & IPCUCKOO_RECORD_OPTIONS ?
-	       make_record(&value->record, options & IPCUCKOO_RECORD_OPTIONS, attrs, mem) : 0;
+	       make_record(&value->record, options & IPCUCKOO_RECORD_OPTIONS, attrs, mem,
+			   GFP_KERNEL_ACCOUNT | __GFP_NOWARN) : 0;
+}
+
+/**
+ * ipcuckoo_record_make_atomic() - make the record of a new entry, for a packet
+ * @record:	set to it; NULL if the set has no records
+ * @options:	options of the set
+ * @attrs:	attributes of the entry
+ * @mem:	account to charge
+ *
+ * Context: any but hard interrupts.
+ * Return: 0, -ENOMEM or -EDQUOT.
+ */
+int ipcuckoo_record_make_atomic(struct ipcuckoo_record **record, u32 options,
+				const struct ipcuckoo_entry_attrs *attrs,
+				struct ipcuckoo_mem *mem)
+{
+	*record = NULL;
+	if (!(options & IPCUCKOO_RECORD_OPTIONS))
+		return 0;
+	return make_record(record, options & IPCUCKOO_RECORD_OPTIONS, attrs, mem,
+			   GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+}
+
+/* Set the counters and the skbinfo of a record that packets may be using. */
+static void set_record(struct ipcuckoo_record *r, const struct ipcuckoo_entry_attrs *attrs)
+{
+	struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(r);
+
+	if (r->options & IPCUCKOO_O_COUNTERS)
+		set_hits(ipcuckoo_record_hits(r), attrs);
+	if (!info)
+		return;
+	WRITE_ONCE(info->mark, attrs->info.mark);
+	WRITE_ONCE(info->prio, attrs->info.prio);
+	WRITE_ONCE(info->queue, attrs->info.queue);
 }
 
 /**
@@ -211,7 +255,6 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 {
 	struct ipcuckoo_hits *old = ipcuckoo_record_hits(value->record);
 	struct ipcuckoo_hits *new = ipcuckoo_record_hits(fresh->record);
-	struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(value->record);
 
 	value->expires = fresh->expires;
 	value->nomatch = fresh->nomatch;
@@ -226,14 +269,40 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 		swap(value->record, fresh->record);
 		return;
 	}
-	if (old)
-		set_hits(old, attrs);
-	if (info) {
-		WRITE_ONCE(info->mark, attrs->info.mark);
-		WRITE_ONCE(info->prio, attrs->info.prio);
-		WRITE_ONCE(info->queue, attrs->info.queue);
-	}
+	set_record(value->record, attrs);
 	swap(value->record->comment, fresh->record->comment);
+}
+
+/**
+ * ipcuckoo_value_refresh() - update the value of an entry that a packet adds again
+ * @value:	its value
+ * @expires:	its new deadline
+ * @attrs:	its other attributes; no comment, and no exception
+ * @comment:	keep the comment
+ * @mem:	the account to which its record is charged
+ *
+ * Context: the writer, a process or a packet.
+ * Return: false if another table has the record, too, so that it must not be changed.
+ */
+bool ipcuckoo_value_refresh(struct ipcuckoo_value *value, u32 expires,
+			    const struct ipcuckoo_entry_attrs *attrs, bool comment,
+			    struct ipcuckoo_mem *mem)
+{
+	struct ipcuckoo_record *r = value->record;
+
+	if (r && refcount_read(&r->ref) > 1)
+		return false;
+	value->expires = expires;
+	value->nomatch = false;
+	if (!r)
+		return true;
+	set_record(r, attrs);
+	if (!comment && r->comment) {
+		ipcuckoo_mem_uncharge(mem, comment_memory(r->comment));
+		kfree(r->comment);
+		r->comment = NULL;
+	}
+	return true;
 }
 
 /**
@@ -275,7 +344,7 @@ static void retire(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
  * @r:		record, or NULL
  * @mem:	the account to which it was charged
  *
- * Context: process context; takes the account's lock.
+ * Context: any but hard interrupts; takes the account's lock.
  */
 void ipcuckoo_record_put(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
 {

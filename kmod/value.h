@@ -113,12 +113,17 @@ static inline u32 ipcuckoo_now(void)
 	return ktime_get_boottime_seconds();
 }
 
-/* The second in which a timeout ends. Rounded up by one second at most, so that no entry
- * expires too early.
+/* The second in which a timeout ends that begins at @now. Rounded up by one second at most, so that
+ * no entry expires too early.
  */
+static inline u32 ipcuckoo_deadline_from(u32 now, u32 timeout)
+{
+	return timeout ? now + timeout + 1 : 0;
+}
+
 static inline u32 ipcuckoo_deadline(u32 timeout)
 {
-	return timeout ? ipcuckoo_now() + timeout + 1 : 0;
+	return timeout ? ipcuckoo_deadline_from(ipcuckoo_now(), timeout) : 0;
 }
 
 /* The rest of a timeout in seconds: at least 1, because 0 means no timeout. */
@@ -139,6 +144,12 @@ const char *ipcuckoo_record_comment(struct ipcuckoo_record *r);
 int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
 			const struct ipcuckoo_entry_attrs *attrs,
 			struct ipcuckoo_mem *mem);
+int ipcuckoo_record_make_atomic(struct ipcuckoo_record **record, u32 options,
+				const struct ipcuckoo_entry_attrs *attrs,
+				struct ipcuckoo_mem *mem);
+bool ipcuckoo_value_refresh(struct ipcuckoo_value *value, u32 expires,
+			    const struct ipcuckoo_entry_attrs *attrs, bool comment,
+			    struct ipcuckoo_mem *mem);
 void ipcuckoo_value_update(struct ipcuckoo_value *value,
 			   struct ipcuckoo_value *fresh,
 			   const struct ipcuckoo_entry_attrs *attrs, bool live);

@@ -170,6 +170,27 @@ static bool needs_lpm(const struct ipcuckoo_version *v)
 }
 
 /**
+ * ipcuckoo_version_publish_table() - publish a version that has another table of one kind
+ * @e:		contents
+ * @kind:	kind
+ * @v:		a copy of the current version, as ipcuckoo_version_create() makes it
+ * @t:		new table, or NULL
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_version_publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+				    struct ipcuckoo_version *v, struct ipcuckoo_table *t)
+{
+	const struct ipcuckoo_table *old = v->table[kind];
+
+	v->table[kind] = t;
+	v->lpm = needs_lpm(v);
+	if (old)
+		e->displaced += old->displaced;
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_PART_TABLE(kind) : 0);
+}
+
+/**
  * ipcuckoo_version_replace_table() - replace the table of one kind, in a new version
  * @e:		contents
  * @kind:	kind
@@ -182,17 +203,12 @@ static bool needs_lpm(const struct ipcuckoo_version *v)
 int ipcuckoo_version_replace_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 				   struct ipcuckoo_table *t, enum ipcuckoo_charge how)
 {
-	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
-	struct ipcuckoo_table *old = v->table[kind];
+	struct ipcuckoo_version *v;
 
-	v = ipcuckoo_version_create(e->mem, v, how);
+	v = ipcuckoo_version_create(e->mem, ipcuckoo_version_current(e), how);
 	if (IS_ERR(v))
 		return PTR_ERR(v);
-	v->table[kind] = t;
-	v->lpm = needs_lpm(v);
-	if (old)
-		e->displaced += old->displaced;
-	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_PART_TABLE(kind) : 0);
+	ipcuckoo_version_publish_table(e, kind, v, t);
 	return 0;
 }
 

@@ -23,6 +23,8 @@ void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 free_parts, size_t r
 			     bool live);
 void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v,
 			      u8 free_parts);
+void ipcuckoo_version_publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+				    struct ipcuckoo_version *v, struct ipcuckoo_table *t);
 int ipcuckoo_version_replace_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 				   struct ipcuckoo_table *t, enum ipcuckoo_charge how);
 int ipcuckoo_version_replace_hint(struct ipcuckoo_entries *e, bool v6,
@@ -34,7 +36,7 @@ int ipcuckoo_version_replace_filter(struct ipcuckoo_entries *e, struct ipcuckoo_
 static inline struct ipcuckoo_version *
 ipcuckoo_version_current(const struct ipcuckoo_entries *e)
 {
-	return rcu_dereference_protected(e->version, lockdep_is_held(&e->mutex));
+	return rcu_dereference_protected(e->version, ipcuckoo_entries_is_writer(e));
 }
 
 #endif /* _IPCUCKOO_VERSION_H */

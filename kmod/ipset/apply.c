@@ -16,6 +16,9 @@
 #define BATCH	64
 #define BATCHES	64
 
+/* How many changes are applied at most while packets of other processors wait. */
+#define IN_PLACE	16
+
 /**
  * ipcuckoo_ipset_log_refusal() - log why an element was not added
  * @s:		set
@@ -71,14 +74,19 @@ static void keep_comment(struct ipcuckoo_ipset *s, const struct ipcuckoo_change 
 	attrs->comment = copy;
 }
 
-static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 now)
+static struct ipcuckoo_entry_attrs attrs_of(const struct ipcuckoo_change *c, u32 now)
 {
-	char comment[IPSET_MAX_COMMENT_SIZE + 1];
-	struct ipcuckoo_entry_attrs attrs = {
+	return (struct ipcuckoo_entry_attrs){
 		.timeout = c->expires ? ipcuckoo_seconds_left(c->expires, now) : 0,
 		.packets = atomic64_read(&c->hits.packets),
 		.bytes = atomic64_read(&c->hits.bytes),
 	};
+}
+
+static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 now)
+{
+	char comment[IPSET_MAX_COMMENT_SIZE + 1];
+	struct ipcuckoo_entry_attrs attrs = attrs_of(c, now);
 	int err;
 
 	keep_comment(s, c, &attrs, comment);
@@ -159,22 +167,81 @@ void ipcuckoo_ipset_apply_all(struct ipcuckoo_ipset *s)
 		cond_resched();
 }
 
+static int change_in_place(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
+{
+	u32 now = ipcuckoo_now();
+	struct ipcuckoo_entry_attrs attrs = attrs_of(c, now);
+
+	if (!c->add || ipcuckoo_expired(c->expires, now))
+		return ipcuckoo_change_del_in_place(s->set, &c->entry);
+	return ipcuckoo_change_add_in_place(s->set, &c->entry, &attrs, c->exist, !c->deleted);
+}
+
+/* Apply the oldest change; the lock of the changes is held. Return: false if there is none, or if
+ * only apply() can apply it.
+ */
+static bool apply_in_place(struct ipcuckoo_ipset *s)
+{
+	struct ipcuckoo_entries *e = &s->set->entries;
+	u64 generation = e->generation;
+	struct ipcuckoo_change c;
+	int err;
+
+	if (!ipcuckoo_pending_first_locked(&s->pending, &c))
+		return false;
+	err = change_in_place(s, &c);
+	if (err == -EAGAIN)
+		return false;
+	if (err > 0)
+		ipcuckoo_ipset_apply_soon(s);
+	e->by_packets += e->generation - generation;
+	ipcuckoo_change_failed(s->set, err);
+	if (err < 0 && err != -ENOENT && err != -EEXIST)
+		ipcuckoo_ipset_log_refusal(s, err);
+	if (ipcuckoo_pending_done_locked(&s->pending, &c) && c.add)
+		add_hits(s, &c);
+	return true;
+}
+
+/* Apply some changes in place, and one that cannot be. Packets of other processors that make
+ * changes wait meanwhile. Otherwise a flood would make as many as this applies, so that there would
+ * always be changes that wait, and later ones would have to wait, too. Return: false if there are
+ * no more.
+ */
+static bool apply_lot(struct ipcuckoo_ipset *s)
+{
+	struct ipcuckoo_change c;
+	unsigned int n = 0;
+
+	spin_lock_bh(s->pending.lock);
+	while (n < IN_PLACE && apply_in_place(s))
+		n++;
+	spin_unlock_bh(s->pending.lock);
+	if (n == IN_PLACE)
+		return true;
+	if (!ipcuckoo_pending_first(&s->pending, &c))
+		return false;
+	if (c.add)
+		ipcuckoo_entries_expect(&s->set->entries, &c.entry, READ_ONCE(s->pending.count),
+					ipcuckoo_ipset_maxelem(s));
+	apply(s, &c);
+	return true;
+}
+
 /* Apply some changes. Return: false if there are no more, or the set is being destroyed. */
 static bool apply_some(struct ipcuckoo_ipset *s)
 {
-	struct ipcuckoo_change c;
 	bool more = true;
 	unsigned int n;
 
 	if (ipcuckoo_set_lock(s->set, IPCUCKOO_FOREVER))
 		return false;
+	ipcuckoo_entries_tidy(&s->set->entries, ipcuckoo_ipset_maxelem(s));
 	for (n = 0; more && n < BATCH; n++) {
 		/* A kernel that checks itself needs longer for a batch than a request waits. */
 		if (n && ipcuckoo_lock_wanted(s->set))
 			break;
-		more = !READ_ONCE(s->pending.closed) && ipcuckoo_pending_first(&s->pending, &c);
-		if (more)
-			apply(s, &c);
+		more = !READ_ONCE(s->pending.closed) && apply_lot(s);
 	}
 	ipcuckoo_set_unlock(s->set);
 	return more;

@@ -173,7 +173,6 @@ static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
 	s->hashsize = get_hashsize(tb[IPSET_ATTR_HASHSIZE]);
 	s->initval = get_u32(tb[IPSET_ATTR_INITVAL], get_random_u32());
 	s->bucketsize = get_bucketsize(tb[IPSET_ATTR_BUCKETSIZE]);
-	ipcuckoo_pending_init(&s->pending, &ipcuckoo_net(net)->mem);
 	INIT_WORK(&s->apply, ipcuckoo_ipset_apply_work);
 	INIT_WORK(&s->free, ipcuckoo_ipset_free_work);
 	/* One reference is that of ip_set, the other one that of the list of sets. */
@@ -248,6 +247,7 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 		ipcuckoo_object_free(s, &ipcuckoo_net(net)->mem, sizeof(*s));
 		return refuse(set, PTR_ERR(contents));
 	}
+	ipcuckoo_pending_init(&s->pending, &contents->entries);
 	contents->ipset = s;
 	contents->settle = settle;
 	s->set = contents;

@@ -13,15 +13,17 @@
  *   flush		user space, under the mutex: request.c
  *   cancel_gc, destroy	the end of a set: create.c. destroy must not sleep
  *
- * Each set has a struct ipcuckoo_set, whose contents are written under its mutex, as those of all
- * other sets. Packets cannot take a mutex. What they add and delete is kept in a small table of
- * pending changes, where other packets look first, until a work item applies it (pending.h,
- * apply.c). The struct ipcuckoo_set is in the tree of names of the module ipcuckoo, too, so that
- * the tool ipcuckoo finds it (names.h).
+ * Each set has a struct ipcuckoo_set, whose contents processes change under its mutex, as those of
+ * all other sets. Packets cannot take a mutex. They change the contents under the spinlock
+ * ipcuckoo_entries.packets, while no process has the mutex. What they cannot add or delete at once,
+ * because a process has it, or because a table has no room, is kept in a small table of pending
+ * changes, where other packets look first, until a work item applies it (pending.h, apply.c). The
+ * struct ipcuckoo_set is in the tree of names of the module ipcuckoo, too, so that the tool
+ * ipcuckoo finds it (names.h).
  *
  * Locks, in the order in which they are taken: the mutex of ip_set; ipset_net.lock of names.c;
- * ipcuckoo_entries.mutex and those that set.h lists under it; ipcuckoo_pending.lock before
- * ipcuckoo_guard.lock. ipcuckoo_net.names is not taken under the mutex of ip_set.
+ * ipcuckoo_entries.mutex and those that set.h lists under it. ipcuckoo_net.names is not taken under
+ * the mutex of ip_set.
  *
  * The mutex of ip_set is one for all namespaces. So a request that adds or deletes waits under it
  * for a limited time only (request.c), and destroying a set does not wait at all. A flush, and the

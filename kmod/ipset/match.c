@@ -217,12 +217,12 @@ static struct found walk(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *
 			return found;
 		cpu_relax();
 	}
-	spin_lock_bh(&s->pending.lock);
+	spin_lock_bh(s->pending.lock);
 	spin_lock_bh(&s->set->entries.guard.lock);
 	m = begin(s);
 	found = walk_once(s, &m, host, len);
 	spin_unlock_bh(&s->set->entries.guard.lock);
-	spin_unlock_bh(&s->pending.lock);
+	spin_unlock_bh(s->pending.lock);
 	return found;
 }
 
@@ -295,9 +295,9 @@ static struct found find_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_en
 			return found;
 		cpu_relax();
 	}
-	spin_lock_bh(&s->pending.lock);
+	spin_lock_bh(s->pending.lock);
 	found = find_exact(s, NULL, entry, ipcuckoo_now());
-	spin_unlock_bh(&s->pending.lock);
+	spin_unlock_bh(s->pending.lock);
 	return found;
 }
 

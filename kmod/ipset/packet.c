@@ -3,6 +3,7 @@
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 
 #include "../change.h"
+#include "../entries.h"
 #include "../in6.h"
 #include "../usage.h"
 #include "apply.h"
@@ -33,11 +34,11 @@ static u8 longest(struct ipcuckoo_ipset *s)
 
 	if (!ipcuckoo_pending_any(&s->pending))
 		return ipcuckoo_usage_longest(e);
-	spin_lock_bh(&s->pending.lock);
+	spin_lock_bh(s->pending.lock);
 	while (len && ipcuckoo_pending_with_len(&s->pending, len,
 						ipcuckoo_usage_with_len(e, len)) <= 0)
 		len--;
-	spin_unlock_bh(&s->pending.lock);
+	spin_unlock_bh(s->pending.lock);
 	return len;
 }
 
@@ -66,6 +67,12 @@ static bool is_full(struct ipcuckoo_ipset *s)
 	       (!p->applying || (s64)p->before + p->delta >= limit);
 }
 
+/* For how long a packet adds an entry, in seconds; 0: for ever. */
+static u32 timeout(const struct ipcuckoo_ipset *s, const struct ip_set_ext *ext)
+{
+	return s->set->entries.options & IPCUCKOO_O_TIMEOUT ? ext->timeout : 0;
+}
+
 static struct ipcuckoo_change *make_change(struct ipcuckoo_ipset *s,
 					   const struct ipcuckoo_entry *entry, bool add,
 					   bool exist, const struct ip_set_ext *ext)
@@ -77,8 +84,7 @@ static struct ipcuckoo_change *make_change(struct ipcuckoo_ipset *s,
 	c->entry = *entry;
 	c->add = add;
 	c->exist = exist;
-	if (s->set->entries.options & IPCUCKOO_O_TIMEOUT)
-		c->expires = ipcuckoo_deadline(ext->timeout);
+	c->expires = ipcuckoo_deadline(timeout(s, ext));
 	atomic64_set(&c->hits.packets, ext->packets);
 	atomic64_set(&c->hits.bytes, ext->bytes);
 	return c;
@@ -88,6 +94,72 @@ static struct ipcuckoo_change *make_change(struct ipcuckoo_ipset *s,
 static bool is_idle(bool add, bool exist, bool there)
 {
 	return add ? there && !exist : !there;
+}
+
+/* Is the entry there as the packet would add it? The packets of a flood refresh their entry many
+ * times in a second, of which all but the first change nothing.
+ */
+static bool is_fresh(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry,
+		     const struct ip_set_ext *ext)
+{
+	u32 seq, now;
+
+	if (s->records || !ipcuckoo_pending_none(&s->pending, &seq))
+		return false;
+	now = ipcuckoo_now();
+	return ipcuckoo_entries_expires(&s->set->entries, entry, now,
+					ipcuckoo_deadline_from(now, timeout(s, ext))) &&
+	       ipcuckoo_pending_same(&s->pending, seq);
+}
+
+/* Count what packets have changed since the contents had this generation. */
+static void count_changes(struct ipcuckoo_ipset *s, u64 generation)
+{
+	s->set->entries.by_packets += s->set->entries.generation - generation;
+}
+
+static int add_in_place(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool exist,
+			const struct ip_set_ext *ext)
+{
+	const struct ipcuckoo_entry_attrs attrs = {
+		.timeout = timeout(s, ext),
+		.packets = ext->packets,
+		.bytes = ext->bytes,
+	};
+	u64 generation = s->set->entries.generation;
+	int err = ipcuckoo_change_add_in_place(s->set, entry, &attrs, exist, true);
+
+	count_changes(s, generation);
+	return err == -EEXIST ? -IPSET_ERR_EXIST : err;
+}
+
+static int del_in_place(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
+{
+	u64 generation = s->set->entries.generation;
+	int err = ipcuckoo_change_del_in_place(s->set, entry);
+
+	count_changes(s, generation);
+	return err == -ENOENT ? -IPSET_ERR_EXIST : err;
+}
+
+/* Change the contents. Return: 0 or an error; -EAGAIN: the change has to be pending, because a
+ * process has locked the contents, others are pending, or it cannot be made without sleeping.
+ */
+static int change_in_place(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool add,
+			   bool exist, const struct ip_set_ext *ext)
+{
+	struct ipcuckoo_entries *e = &s->set->entries;
+	int err = -EAGAIN;
+
+	spin_lock_bh(&e->packets);
+	if (s->pending.closed)
+		err = -ENOENT;
+	else if (!e->locked && !s->pending.count)
+		err = add ? add_in_place(s, entry, exist, ext) : del_in_place(s, entry);
+	if (err > 0)
+		ipcuckoo_ipset_apply_soon(s);
+	spin_unlock_bh(&e->packets);
+	return min(err, 0);
 }
 
 /* The caller holds the lock of the changes: so no other packet changes the entry meanwhile. */
@@ -108,28 +180,38 @@ static int take_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 {
 	int err;
 
-	spin_lock_bh(&s->pending.lock);
+	spin_lock_bh(s->pending.lock);
 	err = put_change(s, c);
 	if (!err)
 		ipcuckoo_ipset_apply_soon(s);
-	spin_unlock_bh(&s->pending.lock);
+	spin_unlock_bh(s->pending.lock);
 	if (err)
 		ipcuckoo_pending_free(c);
 	return err;
+}
+
+static int change_later(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool add,
+			bool exist, const struct ip_set_ext *ext)
+{
+	struct ipcuckoo_change *c = make_change(s, entry, add, exist, ext);
+
+	return IS_ERR(c) ? PTR_ERR(c) : take_change(s, c);
 }
 
 static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool add,
 		  const struct ip_set_ext *ext, u32 flags)
 {
 	bool exist = flags & IPSET_FLAG_EXIST;
-	struct ipcuckoo_change *c;
 	int err;
 
 	/* Most packets change nothing. They take no lock. */
-	if (is_idle(add, exist, ipcuckoo_ipset_has(s, entry)))
+	if (add && exist && is_fresh(s, entry, ext))
+		return 0;
+	if (!(add && exist) && is_idle(add, exist, ipcuckoo_ipset_has(s, entry)))
 		return -IPSET_ERR_EXIST;
-	c = make_change(s, entry, add, exist, ext);
-	err = IS_ERR(c) ? PTR_ERR(c) : take_change(s, c);
+	err = change_in_place(s, entry, add, exist, ext);
+	if (err == -EAGAIN)
+		err = change_later(s, entry, add, exist, ext);
 	if (err && err != -IPSET_ERR_EXIST && err != -ENOENT) {
 		ipcuckoo_change_failed(s->set, err);
 		ipcuckoo_ipset_log_refusal(s, err);

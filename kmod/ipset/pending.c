@@ -21,13 +21,13 @@ static size_t chains_size(void)
 /**
  * ipcuckoo_pending_init() - begin without changes
  * @p:		zeroed memory
- * @mem:	account to charge
+ * @e:		contents of the set
  */
-void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_mem *mem)
+void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_entries *e)
 {
-	p->mem = mem;
+	p->mem = e->mem;
+	p->lock = &e->packets;
 	p->next = 1;
-	spin_lock_init(&p->lock);
 	INIT_LIST_HEAD(&p->list);
 	p->seed = get_random_u32();
 }
@@ -52,7 +52,7 @@ static struct ipcuckoo_change *find(struct ipcuckoo_pending *p, struct hlist_hea
 {
 	struct ipcuckoo_change *c;
 
-	hlist_for_each_entry_rcu(c, chain(p, chains, entry), node, lockdep_is_held(&p->lock))
+	hlist_for_each_entry_rcu(c, chain(p, chains, entry), node, lockdep_is_held(p->lock))
 		if (same(&c->entry, entry))
 			return c;
 	return NULL;
@@ -205,7 +205,7 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 	struct ipcuckoo_change *old;
 	int err;
 
-	lockdep_assert_held(&p->lock);
+	lockdep_assert_held(p->lock);
 	if (p->closed)
 		return -ENOENT;
 	err = grow(p);
@@ -260,9 +260,9 @@ u64 ipcuckoo_pending_next(struct ipcuckoo_pending *p)
 {
 	u64 next;
 
-	spin_lock_bh(&p->lock);
+	spin_lock_bh(p->lock);
 	next = p->next;
-	spin_unlock_bh(&p->lock);
+	spin_unlock_bh(p->lock);
 	return next;
 }
 
@@ -282,11 +282,29 @@ bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_ent
 
 	if (!ipcuckoo_pending_any(p))
 		return false;
-	spin_lock_bh(&p->lock);
+	spin_lock_bh(p->lock);
 	c = p->chains ? find(p, p->chains, entry) : NULL;
 	if (c)
 		copy_change(copy, c);
-	spin_unlock_bh(&p->lock);
+	spin_unlock_bh(p->lock);
+	return c;
+}
+
+/**
+ * ipcuckoo_pending_first_locked() - ipcuckoo_pending_first() for a caller that holds the lock
+ * @p:		changes of a set
+ * @copy:	likewise
+ *
+ * Context: any but hard interrupts.
+ */
+bool ipcuckoo_pending_first_locked(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy)
+{
+	struct ipcuckoo_change *c = list_first_entry_or_null(&p->list, struct ipcuckoo_change,
+							     list);
+
+	lockdep_assert_held(p->lock);
+	if (c)
+		copy_change(copy, c);
 	return c;
 }
 
@@ -300,14 +318,12 @@ bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_ent
  */
 bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy)
 {
-	struct ipcuckoo_change *c;
+	bool found;
 
-	spin_lock_bh(&p->lock);
-	c = list_first_entry_or_null(&p->list, struct ipcuckoo_change, list);
-	if (c)
-		copy_change(copy, c);
-	spin_unlock_bh(&p->lock);
-	return c;
+	spin_lock_bh(p->lock);
+	found = ipcuckoo_pending_first_locked(p, copy);
+	spin_unlock_bh(p->lock);
+	return found;
 }
 
 /**
@@ -325,12 +341,12 @@ bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *
  */
 void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total, u8 len, u32 with_len)
 {
-	spin_lock_bh(&p->lock);
+	spin_lock_bh(p->lock);
 	p->applying = true;
 	p->before = total;
 	p->len = len;
 	p->before_len = with_len;
-	spin_unlock_bh(&p->lock);
+	spin_unlock_bh(p->lock);
 }
 
 /**
@@ -344,7 +360,7 @@ void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total, u8 len, u32 w
  */
 s64 ipcuckoo_pending_with_len(const struct ipcuckoo_pending *p, u8 len, u32 with_len)
 {
-	lockdep_assert_held(&p->lock);
+	lockdep_assert_held(p->lock);
 	if (p->applying && p->len == len)
 		with_len = p->before_len;
 	return (s64)with_len + p->delta_len[len];
@@ -358,9 +374,9 @@ s64 ipcuckoo_pending_with_len(const struct ipcuckoo_pending *p, u8 len, u32 with
  */
 void ipcuckoo_pending_undone(struct ipcuckoo_pending *p)
 {
-	spin_lock_bh(&p->lock);
+	spin_lock_bh(p->lock);
 	p->applying = false;
-	spin_unlock_bh(&p->lock);
+	spin_unlock_bh(p->lock);
 }
 
 /* Take what was added to @hits and not yet taken. Each unit is taken once: of two callers that read
@@ -421,11 +437,28 @@ static void take_late_hits(struct ipcuckoo_change *c, struct ipcuckoo_change *co
  */
 bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy)
 {
+	bool applied;
+
+	spin_lock_bh(p->lock);
+	applied = ipcuckoo_pending_done_locked(p, copy);
+	spin_unlock_bh(p->lock);
+	return applied;
+}
+
+/**
+ * ipcuckoo_pending_done_locked() - ipcuckoo_pending_done() for a caller that holds the lock
+ * @p:		changes of a set
+ * @copy:	likewise
+ *
+ * Context: any but hard interrupts.
+ */
+bool ipcuckoo_pending_done_locked(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy)
+{
 	struct ipcuckoo_change *c;
 	bool applied;
 
+	lockdep_assert_held(p->lock);
 	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_find() */
-	spin_lock_bh(&p->lock);
 	p->applying = false;
 	c = find(p, p->chains, &copy->entry);
 	applied = c && c->number == copy->number;
@@ -439,7 +472,6 @@ bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *c
 		c->delta -= copy->delta;
 		count_delta(p, copy->entry.len, -copy->delta);
 	}
-	spin_unlock_bh(&p->lock);
 	return applied;
 }
 
@@ -456,12 +488,12 @@ void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before)
 	bool more = true;
 
 	while (more) {
-		spin_lock_bh(&p->lock);
+		spin_lock_bh(p->lock);
 		c = list_first_entry_or_null(&p->list, struct ipcuckoo_change, list);
 		more = c && c->number < before;
 		if (more)
 			remove(p, c);
-		spin_unlock_bh(&p->lock);
+		spin_unlock_bh(p->lock);
 	}
 }
 
@@ -473,9 +505,9 @@ void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before)
  */
 void ipcuckoo_pending_close(struct ipcuckoo_pending *p)
 {
-	spin_lock_bh(&p->lock);
+	spin_lock_bh(p->lock);
 	WRITE_ONCE(p->closed, true);
-	spin_unlock_bh(&p->lock);
+	spin_unlock_bh(p->lock);
 }
 
 /**

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes that packets have made to a set, and that are not in its contents yet.
+ * Changes that packets have made to a set, and that are not in its contents yet: because a process
+ * was changing or reading the contents, because the tables had no room, or because other changes
+ * were here before (packet.c).
  *
  * A packet looks here first, and then in the contents. A change counts from the moment it is put
  * here. Whoever applies it changes the contents first, and removes it from here afterwards, with a
@@ -21,9 +23,7 @@
 #include <linux/rculist.h>
 #include <linux/spinlock.h>
 
-#include "../entry.h"
-#include "../mem.h"
-#include "../value.h"
+#include "../contents.h"
 
 /* How many changes may be pending in a set: what packets of a flood add in some milliseconds.
  * They take 2 MB. More are refused.
@@ -73,7 +73,7 @@ struct ipcuckoo_change {
  * @count:	number of changes; packets look no further if it is 0
  * @chains:	changes by their hash; allocated with the first change
  * @seed:	seed of the hash
- * @lock:	protects all of this; a spinlock of softirqs
+ * @lock:	protects all of this: ipcuckoo_entries.packets
  * @seq:	incremented before a change is put or removed, and afterwards: odd meanwhile.
  *		Readers look again if it was odd, or has changed
  * @delta:	the sum of that of all changes
@@ -94,7 +94,7 @@ struct ipcuckoo_pending {
 	u32 seq;
 	struct hlist_head *chains;
 
-	spinlock_t lock;	/* see ipset.h */
+	spinlock_t *lock;	/* see above */
 	s32 delta;
 	s16 delta_len[129];
 	bool applying;
@@ -108,7 +108,7 @@ struct ipcuckoo_pending {
 	struct ipcuckoo_mem *mem;
 };
 
-void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_mem *mem);
+void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_entries *e);
 void ipcuckoo_pending_close(struct ipcuckoo_pending *p);
 void ipcuckoo_pending_exit(struct ipcuckoo_pending *p);
 
@@ -121,10 +121,12 @@ u64 ipcuckoo_pending_next(struct ipcuckoo_pending *p);
 bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_entry *entry,
 			   struct ipcuckoo_change *copy);
 bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
+bool ipcuckoo_pending_first_locked(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
 void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total, u8 len, u32 with_len);
 s64 ipcuckoo_pending_with_len(const struct ipcuckoo_pending *p, u8 len, u32 with_len);
 void ipcuckoo_pending_undone(struct ipcuckoo_pending *p);
 bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
+bool ipcuckoo_pending_done_locked(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
 void ipcuckoo_pending_take_hits(struct ipcuckoo_change *c, u64 *packets, u64 *bytes);
 void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before);
 

@@ -870,7 +870,7 @@ int main(void)
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
 	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
-	queue = ipcuckoo_search_alloc();
+	queue = ipcuckoo_search_alloc(GFP_KERNEL);
 	test_bijection();
 	test_hash();
 	test_hash_top();

@@ -355,7 +355,7 @@ int main(void)
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
 	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
-	queue = ipcuckoo_search_alloc();
+	queue = ipcuckoo_search_alloc(GFP_KERNEL);
 	test_sizes();
 	test_families();
 	test_progressions();

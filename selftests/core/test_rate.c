@@ -158,7 +158,7 @@ int main(void)
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
 	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
-	queue = ipcuckoo_search_alloc();
+	queue = ipcuckoo_search_alloc(GFP_KERNEL);
 	ipcuckoo_guard_init(&guard);
 	for (bits = 8; bits <= 32; bits *= 2)
 		test_rate(bits, MEMBERS);

@@ -3,7 +3,8 @@
 """What packets change in a set counts before it is stored: for the next packet, for ipset, for the
 tool, and at the end of sets and namespaces. KTAP.
 
-Packets leave a change in a small table, from which a work item of the kernel stores it (see
+Packets change a set in place. What they cannot change at once, such as the first element of a set,
+they leave in a small table, from which a work item of the kernel stores it (see
 kmod/ipset/pending.h). To look at sets in between, this program stops the work item: it runs with a
 real-time priority on the one processor on which work items may run, and does not sleep.
 
@@ -39,7 +40,8 @@ FAIR = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
 
 # Parameters of the module, and the points at which a process can wait: see mutants/stutter.patch.
 PARAMETERS = "/sys/module/ipcuckoo/parameters"
-NONE_PENDING, NOT_AMONG_CHANGES, FIRST_LOOK, APPLYING, APPLIED, FOUND_BY_NAME = range(1, 7)
+(NONE_PENDING, NOT_AMONG_CHANGES, FIRST_LOOK, APPLYING, APPLIED, FOUND_BY_NAME,
+ COPIED) = range(1, 8)
 PAUSE_SECONDS = 20
 
 # What a rule does with a packet, by its destination port
@@ -606,6 +608,79 @@ def test_settled(fw):
     return found == [0, 1]
 
 
+@contextlib.contextmanager
+def in_place():
+    """Meanwhile packets change the contents, if they may."""
+    parameter("later", 0)
+    try:
+        yield
+    finally:
+        parameter("later", 1)
+
+
+def test_before_pending(fw):
+    """A packet changes nothing in place while an earlier change of the element waits."""
+    fw.create("hash:ip")
+    fw.ipset("add s 10.1.0.1")
+    with fw.held():
+        fw.send(DELETE, "10.1.0.1")
+        with in_place():
+            fw.send(ADD, "10.1.0.1")
+        there = fw.has("10.1.0.1")
+    return there and set(fw.members()) == {"10.1.0.1"}
+
+
+def test_beside_process(fw):
+    """A packet changes nothing in place while a process copies the elements to a larger table."""
+    fw.create("hash:ip")
+    fw.ipset("add s 10.9.9.9")
+    with fw.held():
+        with paused(COPIED, lambda: execute("ipset", "add", "s", "10.3.0.0/24")) as (_, found):
+            with in_place():
+                fw.send(DELETE, "10.9.9.9")
+        there = fw.has("10.9.9.9")
+    return found == [0] and not there and len(fw.members()) == 256
+
+
+def test_commented_in_place(fw):
+    """What packets have deleted and added again has no comment of before, if it is stored in place."""
+    fw.create("hash:ip timeout 0 comment", (DELETE, ADD_100, ASK))
+    fw.ipset("add s 10.1.0.1 timeout 2000 comment old")
+    with fw.held():
+        fw.send(DELETE, "10.1.0.1")
+        fw.send(ADD_100, "10.1.0.1")
+        parameter("later", 0)
+    try:
+        # The work item comes first.
+        time.sleep(0.5)
+        return "comment" not in fw.members()["10.1.0.1"]
+    finally:
+        parameter("later", 1)
+
+
+def test_growing(fw):
+    """What packets add, delete and extend while the table is copied to a larger one is not lost."""
+    for settype in "hash:ip timeout 0", "hash:ip timeout 0 counters":
+        fw.create(settype, (BRIEFLY, EXTEND, DELETE))
+        rng, kept = random.Random(fw.seed), set()
+        with in_place():
+            for n in range(6000):
+                fw.send(BRIEFLY, address(n))
+                if n >= 20:
+                    fw.send(EXTEND, address(n - 20))
+                    kept.add(address(n - 20))
+                if n >= 40 and not rng.randrange(4):
+                    fw.send(DELETE, address(n - 40))
+                    kept.discard(address(n - 40))
+            # What was not extended expires, or what was, if that is lost.
+            time.sleep(3)
+            found = set(fw.members())
+        if found != kept:
+            print(f"# {settype}: {len(found - kept)} too many, {len(kept - found)} missing")
+            return False
+    return True
+
+
 COMMON = (
     test_next_packet, test_user_deletes, test_user_adds, test_flush, test_list, test_swap,
     test_lengths, test_longest, test_replaced, test_new, test_expired, test_comment, test_counters,
@@ -617,7 +692,8 @@ LATE = (test_comment,)
 LONG = (test_expired, test_most, test_memory, test_missed_host, test_expired_walk)
 OURS = (test_most, test_work, test_tool, test_closed, test_destroy, test_namespace)
 PAUSES = (test_missed_plain, test_missed_records, test_missed_walk, test_expired_walk,
-          test_missed_host, test_added_twice, test_commented, test_killed, test_counted, test_settled)
+          test_missed_host, test_added_twice, test_commented, test_killed, test_counted, test_settled,
+          test_before_pending, test_beside_process, test_commented_in_place, test_growing)
 
 
 def run(out, side, tests):

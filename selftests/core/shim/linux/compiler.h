@@ -35,6 +35,7 @@ void shim_bug(const char *what, const char *file, int line)
 	if (unlikely(cond))					\
 		shim_bug(#cond, __FILE__, __LINE__);		\
 } while (0)
+#define WARN_ON_ONCE(cond)	({ SHIM_BUG_ON(cond); false; })
 
 /*
  * With SHIM_STUTTER, a thread pauses before one in that many accesses and barriers, as it

@@ -9,10 +9,11 @@
 #include <linux/types.h>
 
 #define GFP_KERNEL		0x1U	/* may sleep */
-#define GFP_KERNEL_ACCOUNT	(GFP_KERNEL | 0x2U)
+#define __GFP_ACCOUNT		0x2U
+#define GFP_KERNEL_ACCOUNT	(GFP_KERNEL | __GFP_ACCOUNT)
+#define GFP_ATOMIC		0x20U
 #define __GFP_ZERO		0x4U
 #define __GFP_NOWARN		0x8U
-#define __GFP_RETRY_MAYFAIL	0x10U
 #define __GFP_RETRY_MAYFAIL	0x10U
 
 void *kmalloc(size_t size, gfp_t gfp);
@@ -20,6 +21,11 @@ void *kmemdup(const void *from, size_t size, gfp_t gfp);
 void *kmalloc_array(size_t n, size_t size, gfp_t gfp);
 size_t kmalloc_size_roundup(size_t size);
 void kfree(const void *p);
+
+static inline bool gfpflags_allow_blocking(gfp_t gfp)
+{
+	return gfp & GFP_KERNEL;
+}
 
 static inline void *kzalloc(size_t size, gfp_t gfp)
 {

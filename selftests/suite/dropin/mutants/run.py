@@ -18,7 +18,7 @@ PROGRAM = os.path.join(os.path.dirname(here), "dropin-pending.py")
 def run(folder, name, cases):
     """The exit status and the output of the program"""
     env = {**os.environ, "DROPIN_CASES": cases,
-           "IPCUCKOO_KO": f"{folder}/ipcuckoo.ko", "IPCUCKOO_IPSET_KO": f"{folder}/{name}.ko"}
+           "IPCUCKOO_KO": f"{folder}/{name}-ipcuckoo.ko", "IPCUCKOO_IPSET_KO": f"{folder}/{name}.ko"}
     done = subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env=env)
     return done.returncode, done.stdout + done.stderr
