@@ -39,7 +39,7 @@ static struct filter *table_create(const struct filter_params *params)
 
 	shim_random_seed(params->seed);
 	ipcuckoo_guard_init(&ours->guard);
-	ours->queue = ipcuckoo_search_alloc();
+	ours->queue = ipcuckoo_search_alloc(GFP_KERNEL);
 	ours->table = plain_table_create(&ours->mem,
 		ipcuckoo_table_buckets(params->n, IPCUCKOO_KEY32, 0), false);
 	if (!ours->queue || IS_ERR(ours->table))

@@ -15,6 +15,7 @@
  */
 #include <linux/err.h>
 #include <linux/random.h>
+#include <linux/slab.h>
 #include <stdlib.h>
 
 #include "cuckoo.h"
@@ -50,7 +51,7 @@ static struct filter *create(const struct filter_params *params, unsigned int f)
 
 	shim_random_seed(params->seed);
 	ipcuckoo_guard_init(&ours->guard);
-	ours->queue = ipcuckoo_search_alloc();
+	ours->queue = ipcuckoo_search_alloc(GFP_KERNEL);
 	ours->kernel = ipcuckoo_filter_create(&ours->mem, &own);
 	if (!ours->queue || IS_ERR(ours->kernel))
 		abort();
