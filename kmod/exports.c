@@ -62,8 +62,6 @@ EXPORT_SYMBOL_GPL(ipcuckoo_object_alloc);
 EXPORT_SYMBOL_GPL(ipcuckoo_object_free);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_comment);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_get);
-EXPORT_SYMBOL_GPL(ipcuckoo_record_hits);
-EXPORT_SYMBOL_GPL(ipcuckoo_record_info);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_put);
 EXPORT_SYMBOL_GPL(ipcuckoo_referral_get);
 EXPORT_SYMBOL_GPL(ipcuckoo_referral_put);

@@ -45,6 +45,9 @@
  * (selftests/bench/versus). So look-ups prefetch while most of them find a slot: each processor
  * adds 1 to ipcuckoo_recent_hits if a slot has the remainder of the host, and subtracts 1 if none
  * has, within 0 to HITS_MAX, and prefetches while the number is at least IPCUCKOO_HITS_MANY.
+ *
+ * Look-ups in sets with records do likewise, for both families: they prefetch the deadlines and the
+ * pointers to records of both buckets (selftests/bench/dropin --counters).
  */
 #define HITS_MAX	8
 
@@ -491,12 +494,12 @@ enum outlook {
 };
 
 /* The first part of a look-up, which suffices for most packets. For HOST, @slot is set to the
- * number of the slot, and @rest to the rest of the host, if it is an IPv4 address. With @keys,
- * prefetch the keys. @v6 and @keys are constants in all callers, so that the compiler makes special
- * code for each of them.
+ * number of the slot, and @rest to the rest of the host, if it is an IPv4 address. With @ahead,
+ * prefetch keys and records. @v6 is a constant in all callers, and @ahead in most, so that the
+ * compiler makes special code for each of them.
  */
 static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
-					    const struct ipcuckoo_key *addr, bool v6, bool keys,
+					    const struct ipcuckoo_key *addr, bool v6, bool ahead,
 					    u64 *slot, u32 *rest)
 {
 	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4];
@@ -519,8 +522,10 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 	if (!v6 && unlikely(t->narrow))
 		return NARROW;
 	p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate_wide(t, addr->lo);
-	if (keys)
+	if (ahead && v6)
 		ipcuckoo_table_prefetch_keys(t, &p);
+	if (ahead && t->exts & IPCUCKOO_EXT_RECORDS)
+		ipcuckoo_table_prefetch_values(t, &p);
 	*rest = p.rest;
 	return ipcuckoo_table_first(t, &p, slot) ? HOST : NOTHING;
 }
@@ -750,6 +755,16 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 	}
 }
 
+/* For ipcuckoo_lookups_match(): see HITS_MAX. */
+static __always_inline void count_outlook(enum outlook first)
+{
+	/* Look-ups that interrupt each other may count below 0. */
+	if (first == NOTHING && this_cpu_read(ipcuckoo_recent_hits) > 0)
+		this_cpu_dec(ipcuckoo_recent_hits);
+	if (first == HOST && this_cpu_read(ipcuckoo_recent_hits) < HITS_MAX)
+		this_cpu_inc(ipcuckoo_recent_hits);
+}
+
 static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
 				   bool keys)
 {
@@ -761,14 +776,11 @@ static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcu
 
 	switch (outlook(v, addr, true, keys, &slot, &rest)) {
 	case NOTHING:
-		/* Look-ups that interrupt each other may count below 0. */
-		if (this_cpu_read(ipcuckoo_recent_hits) > 0)
-			this_cpu_dec(ipcuckoo_recent_hits);
+		count_outlook(NOTHING);
 		return undisturbed(e, seq) ? false : look_up6(e, addr);
 	case HOST:
 		t = v->table[IPCUCKOO_HOSTS6];
-		if (this_cpu_read(ipcuckoo_recent_hits) < HITS_MAX)
-			this_cpu_inc(ipcuckoo_recent_hits);
+		count_outlook(HOST);
 		if (unlikely(t->exts))
 			return look_at_value6(e, addr, seq, t, slot);
 		if (is_host(t, slot, rest, addr, true) && undisturbed(e, seq))
@@ -859,13 +871,17 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	enum ipcuckoo_decision decision;
 	enum outlook first;
+	bool ahead;
 	u64 slot;
 	u32 rest;
 
 	if (unlikely(mapped))
 		return decide_any(e, addr, v6, mapped, record);
-	first = v6 ? outlook(v, addr, true, false, &slot, &rest) :
-		     outlook(v, addr, false, false, &slot, &rest);
+	ahead = record && ipcuckoo_lookups_match();
+	first = v6 ? outlook(v, addr, true, ahead, &slot, &rest) :
+		     outlook(v, addr, false, ahead, &slot, &rest);
+	if (record)
+		count_outlook(first);
 	if (first == NOTHING && undisturbed(e, seq))
 		return IPCUCKOO_UNDECIDED;
 	if (first == HOST) {

@@ -40,8 +40,8 @@ bool ipcuckoo_entries_expires(struct ipcuckoo_entries *e, const struct ipcuckoo_
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value);
 
-/* Have most recent look-ups of IPv6 hosts on this CPU matched? Then keys are prefetched: see
- * lookup.c.
+/* Have most recent look-ups on this CPU matched, of those of IPv6 hosts, and those in sets with
+ * records? Then what a match reads is prefetched: see lookup.c.
  */
 static inline bool ipcuckoo_lookups_match(void)
 {

@@ -18,6 +18,7 @@
 #include "table.h"
 #include "tap.h"
 #include "trim.h"
+#include "value.h"
 
 static int __net_init net_begin(struct net *net)
 {
@@ -84,9 +85,12 @@ static int __init ipcuckoo_init(void)
 {
 	int err;
 
-	err = ipcuckoo_mem_init();
+	err = ipcuckoo_value_init();
 	if (err)
 		return err;
+	err = ipcuckoo_mem_init();
+	if (err)
+		goto err_value;
 	err = ipcuckoo_set_init();
 	if (err)
 		goto err_mem;
@@ -115,6 +119,8 @@ err_set:
 	ipcuckoo_set_exit();
 err_mem:
 	ipcuckoo_mem_exit();
+err_value:
+	ipcuckoo_value_exit();
 	return err;
 }
 
@@ -128,6 +134,7 @@ static void __exit ipcuckoo_exit(void)
 	ipcuckoo_net_exit();
 	ipcuckoo_set_exit();
 	ipcuckoo_mem_exit();
+	ipcuckoo_value_exit();
 	ipcuckoo_search_exit();
 }
 

@@ -614,8 +614,8 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 	if (ipcuckoo_entries_decide(&set->entries, addr, v6,
 				    ipcuckoo_set_mapped(set, addr, v6), &record) != IPCUCKOO_MATCH)
 		return false;
-	ipcuckoo_record_count(record, 1, bytes);
-	info = ipcuckoo_record_info(record);
+	ipcuckoo_record_count(record, set->entries.options, 1, bytes);
+	info = ipcuckoo_record_info(record, set->entries.options);
 	*mark = info ? READ_ONCE(info->mark) : 0;
 	return true;
 }

@@ -471,6 +471,19 @@ ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t, const struct ipcuck
 	prefetch((const char *)t->keys + p->bucket[1] * size * IPCUCKOO_SLOTS);
 }
 
+/* Prefetch what a table with records has for the slots of both buckets of a location. */
+static __always_inline void
+ipcuckoo_table_prefetch_values(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (t->exts & IPCUCKOO_EXT_EXPIRES)
+			prefetch(&t->expires[p->bucket[i] * (u64)IPCUCKOO_SLOTS]);
+		prefetch(&t->records[p->bucket[i] * (u64)IPCUCKOO_SLOTS]);
+	}
+}
+
 /* The u16 that holds the rest of a slot, and the shift of the rest in it. */
 static inline u16 *ipcuckoo_table_rest_unit(const struct ipcuckoo_table *t, u64 slot,
 					    unsigned int *shift)

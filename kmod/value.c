@@ -3,8 +3,8 @@
  * DOC: Values
  *
  * See value.h for what values and records are. A record takes memory only for the extensions
- * of its set: the counters and the skbinfo, if the set has them, follow struct
- * ipcuckoo_record.
+ * of its set: the counters, the skbinfo and the pointer to the comment, if the set has them, follow
+ * struct ipcuckoo_record.
  *
  * Readers find a record through a slot, under rcu_read_lock(), and count packets in it.
  * The record is freed after a grace period, so a packet may be counted for an entry that
@@ -41,13 +41,35 @@ static size_t info_size(u32 options)
 
 static size_t record_size(u32 options)
 {
-	return sizeof(struct ipcuckoo_record) + hits_size(options) + info_size(options);
+	return sizeof(struct ipcuckoo_record) + hits_size(options) + info_size(options) +
+	       (options & IPCUCKOO_O_COMMENT ? sizeof(char *) : 0);
 }
+
+/* Records with counters alone, which are the most frequent, and those with skbinfo alone. kmalloc()
+ * would round their size up to a power of two.
+ */
+#define SMALL	(sizeof(struct ipcuckoo_record) + sizeof(struct ipcuckoo_hits))
+
+static struct kmem_cache *small;
 
 /* Bytes allocated for a record, rounding included, without its comment. */
 static size_t record_memory(u32 options)
 {
-	return kmalloc_size_roundup(record_size(options));
+	return record_size(options) == SMALL ? SMALL : kmalloc_size_roundup(record_size(options));
+}
+
+static struct ipcuckoo_record *record_zalloc(u32 options, gfp_t gfp)
+{
+	return record_size(options) == SMALL ? kmem_cache_zalloc(small, gfp) :
+					       kzalloc(record_size(options), gfp);
+}
+
+static void record_free(struct ipcuckoo_record *r, u32 options)
+{
+	if (record_size(options) == SMALL)
+		kmem_cache_free(small, r);
+	else
+		kfree(r);
 }
 
 /* Bytes allocated for a comment, rounding included; 0 for NULL. */
@@ -56,36 +78,20 @@ static size_t comment_memory(const char *comment)
 	return comment ? kmalloc_size_roundup(strlen(comment) + 1) : 0;
 }
 
-/* The counters and the skbinfo are aligned, because they follow without padding. */
+/* What follows is aligned, because there is no padding. */
 static_assert(sizeof(struct ipcuckoo_record) % __alignof__(struct ipcuckoo_hits) == 0);
 static_assert(sizeof(struct ipcuckoo_hits) % __alignof__(struct ipcuckoo_skbinfo) == 0);
+static_assert(sizeof(struct ipcuckoo_skbinfo) % __alignof__(char *) == 0);
 
 /* Records freed between two calls of cond_resched(). */
 #define REAP_BATCH	4096
 
-/**
- * ipcuckoo_record_hits() - the counters of an entry
- * @r:		its record, or NULL
- *
- * Context: any.
- * Return: NULL if there are none.
- */
-struct ipcuckoo_hits *ipcuckoo_record_hits(struct ipcuckoo_record *r)
+/* Where a record has the pointer to its comment; NULL if the set has no comments. */
+static char **comment_of(struct ipcuckoo_record *r)
 {
-	return r && r->options & IPCUCKOO_O_COUNTERS ? (void *)(r + 1) : NULL;
-}
-
-/**
- * ipcuckoo_record_info() - the skbinfo of an entry
- * @r:		its record, or NULL
- *
- * Context: any.
- * Return: NULL if there is none.
- */
-struct ipcuckoo_skbinfo *ipcuckoo_record_info(struct ipcuckoo_record *r)
-{
-	return r && r->options & IPCUCKOO_O_SKBINFO ?
-	       (void *)(r + 1) + hits_size(r->options) : NULL;
+	if (!(ipcuckoo_record_options(r) & IPCUCKOO_O_COMMENT))
+		return NULL;
+	return (void *)r->data + hits_size(r->options) + info_size(r->options);
 }
 
 /**
@@ -97,7 +103,9 @@ struct ipcuckoo_skbinfo *ipcuckoo_record_info(struct ipcuckoo_record *r)
  */
 const char *ipcuckoo_record_comment(struct ipcuckoo_record *r)
 {
-	return r ? r->comment : NULL;
+	char **comment = comment_of(r);
+
+	return comment ? *comment : NULL;
 }
 
 /**
@@ -107,9 +115,9 @@ const char *ipcuckoo_record_comment(struct ipcuckoo_record *r)
  * Context: the writer.
  * Return: bytes, rounding included.
  */
-size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r)
+size_t ipcuckoo_record_memory(struct ipcuckoo_record *r)
 {
-	return r ? record_memory(r->options) + comment_memory(r->comment) : 0;
+	return r ? record_memory(r->options) + comment_memory(ipcuckoo_record_comment(r)) : 0;
 }
 
 /* Set the counters that the request sets. Do not write the others: a packet may be
@@ -123,18 +131,40 @@ static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_entry_att
 		atomic64_set(&hits->bytes, attrs->bytes);
 }
 
+/* Set the counters and the skbinfo of a record that packets may be using. */
+static void set_record(struct ipcuckoo_record *r, const struct ipcuckoo_entry_attrs *attrs)
+{
+	struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(r, r->options);
+	struct ipcuckoo_hits *hits = ipcuckoo_record_hits(r, r->options);
+
+	if (hits)
+		set_hits(hits, attrs);
+	if (!info)
+		return;
+	WRITE_ONCE(info->mark, attrs->info.mark);
+	WRITE_ONCE(info->prio, attrs->info.prio);
+	WRITE_ONCE(info->queue, attrs->info.queue);
+}
+
 /* Allocate a record, with a copy of the comment if @len is not 0. */
 static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u32 len, gfp_t gfp)
 {
-	struct ipcuckoo_record *r = kzalloc(record_size(options), gfp);
+	struct ipcuckoo_record *r = record_zalloc(options, gfp);
+	char *copy;
 
-	if (!r || !len)
+	if (!r)
+		return NULL;
+	refcount_set(&r->ref, 1);
+	r->options = options;
+	if (!len)
 		return r;
-	r->comment = kmemdup_nul(comment, len, gfp);
-	if (r->comment)
-		return r;
-	kfree(r);
-	return NULL;
+	copy = kmemdup_nul(comment, len, gfp);
+	if (!copy) {
+		record_free(r, options);
+		return NULL;
+	}
+	*comment_of(r) = copy;
+	return r;
 }
 
 static int charge_record(struct ipcuckoo_mem *mem, size_t size, gfp_t gfp)
@@ -163,12 +193,7 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
 		ipcuckoo_mem_uncharge(mem, size);
 		return -ENOMEM;
 	}
-	refcount_set(&r->ref, 1);
-	r->options = options;
-	if (options & IPCUCKOO_O_COUNTERS)
-		set_hits(ipcuckoo_record_hits(r), attrs);
-	if (options & IPCUCKOO_O_SKBINFO)
-		*ipcuckoo_record_info(r) = attrs->info;
+	set_record(r, attrs);
 	*made = r;
 	return 0;
 }
@@ -217,20 +242,6 @@ int ipcuckoo_record_make_atomic(struct ipcuckoo_record **record, u32 options,
 			   GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 
-/* Set the counters and the skbinfo of a record that packets may be using. */
-static void set_record(struct ipcuckoo_record *r, const struct ipcuckoo_entry_attrs *attrs)
-{
-	struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(r);
-
-	if (r->options & IPCUCKOO_O_COUNTERS)
-		set_hits(ipcuckoo_record_hits(r), attrs);
-	if (!info)
-		return;
-	WRITE_ONCE(info->mark, attrs->info.mark);
-	WRITE_ONCE(info->prio, attrs->info.prio);
-	WRITE_ONCE(info->queue, attrs->info.queue);
-}
-
 /**
  * ipcuckoo_value_update() - update the value of an entry that is added again
  * @value:	its value, which is replaced
@@ -253,8 +264,9 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 			   struct ipcuckoo_value *fresh,
 			   const struct ipcuckoo_entry_attrs *attrs, bool live)
 {
-	struct ipcuckoo_hits *old = ipcuckoo_record_hits(value->record);
-	struct ipcuckoo_hits *new = ipcuckoo_record_hits(fresh->record);
+	u32 options = ipcuckoo_record_options(value->record);
+	struct ipcuckoo_hits *old = ipcuckoo_record_hits(value->record, options);
+	struct ipcuckoo_hits *new = ipcuckoo_record_hits(fresh->record, options);
 
 	value->expires = fresh->expires;
 	value->nomatch = fresh->nomatch;
@@ -270,7 +282,20 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 		return;
 	}
 	set_record(value->record, attrs);
-	swap(value->record->comment, fresh->record->comment);
+	if (options & IPCUCKOO_O_COMMENT)
+		swap(*comment_of(value->record), *comment_of(fresh->record));
+}
+
+/* Readers never access the comment, so it is freed at once. */
+static void free_comment(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
+{
+	char **comment = comment_of(r);
+
+	if (!comment || !*comment)
+		return;
+	ipcuckoo_mem_uncharge(mem, comment_memory(*comment));
+	kfree(*comment);
+	*comment = NULL;
 }
 
 /**
@@ -297,11 +322,8 @@ bool ipcuckoo_value_refresh(struct ipcuckoo_value *value, u32 expires,
 	if (!r)
 		return true;
 	set_record(r, attrs);
-	if (!comment && r->comment) {
-		ipcuckoo_mem_uncharge(mem, comment_memory(r->comment));
-		kfree(r->comment);
-		r->comment = NULL;
-	}
+	if (!comment)
+		free_comment(r, mem);
 	return true;
 }
 
@@ -315,20 +337,24 @@ void ipcuckoo_record_get(struct ipcuckoo_record *r)
 		refcount_inc(&r->ref);
 }
 
-/* Retire a record that is in no table any more. Readers never access the comment, so it is
- * freed at once.
- */
+/* The options of a retired record, in the bits of a pointer that are 0, and back. */
+#define LINK_SHIFT	1
+#define LINK_MASK	7UL
+
+static_assert(IPCUCKOO_RECORD_OPTIONS >> LINK_SHIFT == LINK_MASK);
+static_assert(__alignof__(struct ipcuckoo_record) > LINK_MASK);
+
+/* Retire a record that is in no table any more. */
 static void retire(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
 {
-	size_t comment = comment_memory(r->comment);
+	u32 options = r->options;
 	bool begin;
 
-	kfree(r->comment);
-	ipcuckoo_mem_uncharge(mem, comment);
+	free_comment(r, mem);
 	spin_lock_bh(&mem->lock);
-	r->next = mem->retired;
+	r->next = (unsigned long)mem->retired | options >> LINK_SHIFT;
 	mem->retired = r;
-	mem->retiring += record_memory(r->options);
+	mem->retiring += record_memory(options);
 	begin = !mem->reaping;
 	if (begin) {
 		mem->reaping = true;
@@ -357,12 +383,14 @@ static struct ipcuckoo_record *free_some(struct ipcuckoo_record *r, size_t *size
 {
 	struct ipcuckoo_record *next;
 	unsigned int n;
+	u32 options;
 
 	*size = 0;
 	for (n = 0; r && n < REAP_BATCH; n++, r = next) {
-		next = r->next;
-		*size += record_memory(r->options);
-		kfree(r);
+		next = (struct ipcuckoo_record *)(r->next & ~LINK_MASK);
+		options = (r->next & LINK_MASK) << LINK_SHIFT;
+		*size += record_memory(options);
+		record_free(r, options);
 	}
 	return r;
 }
@@ -403,4 +431,25 @@ void ipcuckoo_record_reap(struct work_struct *work)
 	spin_unlock_bh(&mem->lock);
 	if (r)
 		queue_rcu_work(ipcuckoo_free_wq, &mem->reap);
+}
+
+/**
+ * ipcuckoo_value_init() - prepare for making records
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_value_init(void)
+{
+	small = kmem_cache_create(KBUILD_MODNAME "_record", SMALL, 0, SLAB_ACCOUNT, NULL);
+	return small ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_value_exit() - undo ipcuckoo_value_init()
+ *
+ * Context: when the module is unloaded, and all records are free.
+ */
+void ipcuckoo_value_exit(void)
+{
+	kmem_cache_destroy(small);
 }

@@ -49,20 +49,22 @@ struct ipcuckoo_skbinfo {
 
 /**
  * struct ipcuckoo_record - counters, skbinfo and comment of an entry
- * @comment:	zero-terminated, NULL for none; for the writer only
- * @next:	next retired record. Replaces @comment when no table has the record any
- *		more, so that retiring a record needs no memory
  * @ref:	number of tables that have the record: of a set and of its shadows
- * @options:	which extensions it has. The counters and the skbinfo follow the structure
- *		in this order
+ * @options:	which extensions it has. For the writer only: readers may have a record that has
+ *		retired, and know the options of the set
+ * @next:	next retired record, and @options in the lowest bits. Replaces both when no table
+ *		has the record any more, so that retiring a record needs no memory
+ * @data:	the counters, the skbinfo and a pointer to the comment, in this order
  */
 struct ipcuckoo_record {
 	union {
-		char *comment;
-		struct ipcuckoo_record *next;
+		struct {
+			refcount_t ref;
+			u32 options;
+		};
+		unsigned long next;
 	};
-	refcount_t ref;
-	u32 options;
+	u64 data[];
 } __aligned(8);
 
 /**
@@ -137,8 +139,9 @@ static inline bool ipcuckoo_expired(u32 expires, u32 now)
 	return expires && expires <= now;
 }
 
-struct ipcuckoo_hits *ipcuckoo_record_hits(struct ipcuckoo_record *r);
-struct ipcuckoo_skbinfo *ipcuckoo_record_info(struct ipcuckoo_record *r);
+int ipcuckoo_value_init(void);
+void ipcuckoo_value_exit(void);
+
 const char *ipcuckoo_record_comment(struct ipcuckoo_record *r);
 
 int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
@@ -156,7 +159,29 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 void ipcuckoo_record_put(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem);
 void ipcuckoo_record_reap(struct work_struct *work);
 void ipcuckoo_record_get(struct ipcuckoo_record *r);
-size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r);
+size_t ipcuckoo_record_memory(struct ipcuckoo_record *r);
+
+/* Which extensions has a record? @r may be NULL. For the writer. */
+static inline u32 ipcuckoo_record_options(const struct ipcuckoo_record *r)
+{
+	return r ? r->options : 0;
+}
+
+/* The counters of an entry in a set with these options. @r is its record, or NULL. Return: NULL if
+ * there are none.
+ */
+static inline struct ipcuckoo_hits *ipcuckoo_record_hits(struct ipcuckoo_record *r, u32 options)
+{
+	return r && options & IPCUCKOO_O_COUNTERS ? (struct ipcuckoo_hits *)r->data : NULL;
+}
+
+/* Likewise, its skbinfo. */
+static inline struct ipcuckoo_skbinfo *ipcuckoo_record_info(struct ipcuckoo_record *r, u32 options)
+{
+	size_t before = options & IPCUCKOO_O_COUNTERS ? sizeof(struct ipcuckoo_hits) : 0;
+
+	return r && options & IPCUCKOO_O_SKBINFO ? (void *)r->data + before : NULL;
+}
 
 /* Count packets. For readers. */
 static inline void ipcuckoo_hits_add(struct ipcuckoo_hits *hits, u64 packets, u64 bytes)
@@ -165,10 +190,11 @@ static inline void ipcuckoo_hits_add(struct ipcuckoo_hits *hits, u64 packets, u6
 	atomic64_add(bytes, &hits->bytes);
 }
 
-/* Count packets for the entry of a record, if it has counters. @r may be NULL. For readers. */
-static inline void ipcuckoo_record_count(struct ipcuckoo_record *r, u64 packets, u64 bytes)
+/* Count packets for the entry of a record, if the set has counters. @r may be NULL. For readers. */
+static inline void ipcuckoo_record_count(struct ipcuckoo_record *r, u32 options, u64 packets,
+					 u64 bytes)
 {
-	struct ipcuckoo_hits *hits = ipcuckoo_record_hits(r);
+	struct ipcuckoo_hits *hits = ipcuckoo_record_hits(r, options);
 
 	if (hits)
 		ipcuckoo_hits_add(hits, packets, bytes);

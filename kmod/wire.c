@@ -151,12 +151,12 @@ static size_t put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
 		put_unaligned_be32(ipcuckoo_seconds_left(value->expires, now), data);
 		break;
 	case IPCUCKOO_WIRE_COUNTERS:
-		hits = ipcuckoo_record_hits(value->record);
+		hits = ipcuckoo_record_hits(value->record, value->record->options);
 		put_unaligned_be64(atomic64_read(&hits->packets), data);
 		put_unaligned_be64(atomic64_read(&hits->bytes), data + 8);
 		break;
 	case IPCUCKOO_WIRE_SKBINFO:
-		info = ipcuckoo_record_info(value->record);
+		info = ipcuckoo_record_info(value->record, value->record->options);
 		put_unaligned_be64(info->mark, data);
 		put_unaligned_be32(info->prio, data + 8);
 		put_unaligned_be16(info->queue, data + 12);

@@ -103,7 +103,8 @@ static void add_hits(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 	struct ipcuckoo_value value;
 
 	if ((packets || bytes) && ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
-		ipcuckoo_record_count(value.record, packets, bytes);
+		ipcuckoo_record_count(value.record, s->set->entries.options, packets,
+				      bytes);
 }
 
 /* The caller has locked the contents. Return: 0; or -EINTR for a fatal signal, and then the change

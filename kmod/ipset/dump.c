@@ -246,6 +246,7 @@ static bool put_element(struct sk_buff *skb, const struct ipcuckoo_ipset *s,
 	struct nlattr *nested = nla_nest_start(skb, IPSET_ATTR_DATA);
 	struct ipcuckoo_record *record = el->value.record;
 	const char *comment = ipcuckoo_record_comment(record);
+	u32 options = ipcuckoo_record_options(record);
 
 	if (!nested || put_addr(skb, &el->entry) || (s->nets && put_prefix(skb, el)))
 		return true;
@@ -253,9 +254,9 @@ static bool put_element(struct sk_buff *skb, const struct ipcuckoo_ipset *s,
 	    nla_put_net32(skb, IPSET_ATTR_TIMEOUT,
 			  htonl(ipcuckoo_seconds_left(el->value.expires, ipcuckoo_now()))))
 		return true;
-	if (put_hits(skb, ipcuckoo_record_hits(record)) ||
+	if (put_hits(skb, ipcuckoo_record_hits(record, options)) ||
 	    (comment && nla_put_string(skb, IPSET_ATTR_COMMENT, comment)) ||
-	    put_info(skb, ipcuckoo_record_info(record)))
+	    put_info(skb, ipcuckoo_record_info(record, options)))
 		return true;
 	nla_nest_end(skb, nested);
 	return false;

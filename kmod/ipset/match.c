@@ -60,9 +60,8 @@ static bool count(struct ipcuckoo_hits *hits, const struct ip_set_ext *ext,
 		compare(atomic64_read(&hits->bytes), mext->bytes, mext->bytes_op));
 }
 
-static void get_info(struct ipcuckoo_record *record, struct ip_set_skbinfo *to)
+static void get_info(const struct ipcuckoo_skbinfo *info, struct ip_set_skbinfo *to)
 {
-	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
 	u64 mark;
 
 	if (!info)
@@ -87,7 +86,8 @@ static void pass_on(struct ipcuckoo_ipset *s, struct ipcuckoo_change *change)
 		return;
 	ipcuckoo_pending_take_hits(change, &packets, &bytes);
 	if (ipcuckoo_entries_fetch(&s->set->entries, &change->entry, &value))
-		ipcuckoo_record_count(value.record, packets, bytes);
+		ipcuckoo_record_count(value.record, s->set->entries.options, packets,
+				      bytes);
 }
 
 /* What the core of ip_set is told about an entry: 1, -ENOTEMPTY for an exception, 0 if the counters
@@ -105,8 +105,7 @@ static int answer(struct ipcuckoo_ipset *s, const struct found *found,
 		pass_on(s, found->change);
 	if (!counted)
 		return 0;
-	if (found->record)
-		get_info(found->record, &mext->skbinfo);
+	get_info(ipcuckoo_record_info(found->record, s->set->entries.options), &mext->skbinfo);
 	return found->decision == IPCUCKOO_MATCH ? 1 : -ENOTEMPTY;
 }
 
@@ -138,7 +137,7 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_v
 	return (struct found){
 		.decision = value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH,
 		.record = value.record,
-		.hits = ipcuckoo_record_hits(value.record),
+		.hits = ipcuckoo_record_hits(value.record, s->set->entries.options),
 	};
 }
 
@@ -272,7 +271,7 @@ static struct found find_contents(struct ipcuckoo_ipset *s, const struct ipcucko
 
 	found.decision = ipcuckoo_entries_decide(&s->set->entries, addr, s->v6, false,
 						 s->records ? &found.record : NULL);
-	found.hits = ipcuckoo_record_hits(found.record);
+	found.hits = ipcuckoo_record_hits(found.record, s->set->entries.options);
 	return found;
 }
 

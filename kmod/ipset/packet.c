@@ -230,6 +230,28 @@ static bool match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *add
 	return ipcuckoo_pending_same(&s->pending, seq);
 }
 
+/* Look an address up in a set without skbinfo, and count the packet, if no change is pending
+ * meanwhile and the rule does not compare counters.
+ */
+static bool match_counted(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr,
+			  const struct sk_buff *skb, const struct ip_set_adt_opt *opt, int *ret)
+{
+	struct ipcuckoo_record *record = NULL;
+	enum ipcuckoo_decision decision;
+	u32 seq;
+
+	if (s->set->entries.options & IPCUCKOO_O_SKBINFO ||
+	    opt->cmdflags & IPSET_FLAG_MATCH_COUNTERS || !ipcuckoo_pending_none(&s->pending, &seq))
+		return false;
+	decision = ipcuckoo_entries_decide(&s->set->entries, addr, s->v6, false, &record);
+	if (!ipcuckoo_pending_same(&s->pending, seq))
+		return false;
+	*ret = decision == IPCUCKOO_MATCH ? 1 : decision == IPCUCKOO_EXCEPTION ? -ENOTEMPTY : 0;
+	if (decision != IPCUCKOO_UNDECIDED && !(opt->cmdflags & IPSET_FLAG_SKIP_COUNTER_UPDATE))
+		ipcuckoo_record_count(record, s->set->entries.options, 1, skb->len);
+	return true;
+}
+
 /* A function of its own, so that the common test needs no more of the stack than it uses. */
 static noinline int packet_entry(struct ip_set *set, const struct sk_buff *skb,
 				 const struct ipcuckoo_key *addr, enum ipset_adt adt,
@@ -273,7 +295,8 @@ int ipcuckoo_ipset_packet(struct ip_set *set, const struct sk_buff *skb,
 	if (!s->nets && ipcuckoo_ipset_is_zero(&addr))
 		return -EINVAL;
 	rcu_read_lock();
-	if (adt != IPSET_TEST || s->records || !match_plain(s, &addr, &ret))
+	if (adt != IPSET_TEST || !(s->records ? match_counted(s, &addr, skb, opt, &ret) :
+				   match_plain(s, &addr, &ret)))
 		ret = packet_entry(set, skb, &addr, adt, opt);
 	rcu_read_unlock();
 	return ret;

@@ -42,7 +42,7 @@ static enum ipcuckoo_decision decide(struct ipcuckoo_set *set, const struct ipcu
 	decision = ipcuckoo_entries_decide(&set->entries, addr, v6,
 					   ipcuckoo_set_mapped(set, addr, v6),
 					   count ? &record : NULL);
-	ipcuckoo_record_count(record, 1, bytes);
+	ipcuckoo_record_count(record, set->entries.options, 1, bytes);
 	return decision;
 }
 

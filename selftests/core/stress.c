@@ -1091,10 +1091,10 @@ static const struct mode modes[] = {
 /* Threads */
 
 /* Does the record belong to the address, and is it current? If so, count a packet in it. */
-static bool own_record(struct ipcuckoo_record *record,
-		       const struct addr *a, u32 floor)
+static bool own_record(struct ipcuckoo_record *record, u32 options, const struct addr *a,
+		       u32 floor)
 {
-	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
+	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record, options);
 	struct ipcuckoo_hits *hits;
 	u64 mark;
 
@@ -1103,7 +1103,7 @@ static bool own_record(struct ipcuckoo_record *record,
 	mark = READ_ONCE(info->mark);
 	if (mark >> 32 != mark_of(&a->key) || (u32)mark < floor)
 		return false;
-	hits = ipcuckoo_record_hits(record);
+	hits = ipcuckoo_record_hits(record, options);
 	if (hits)
 		atomic64_add(1, &hits->packets);
 	return true;
@@ -1135,7 +1135,7 @@ static bool matches(struct stress *s, const struct addr *a, bool *wrong)
 		return match(&s->set, &a->key, a->v6);
 	if (ipcuckoo_entries_decide(&s->set, &a->key, a->v6, false, &record) != IPCUCKOO_MATCH)
 		return false;
-	*wrong = !own_record(record, a, floor);
+	*wrong = !own_record(record, s->set.options, a, floor);
 	return true;
 }
 
@@ -1244,7 +1244,8 @@ static void check_hits(struct stress *s, const struct mode *mode)
 		entry = host_entry(&s->members[i]);
 		if (expect(ipcuckoo_entries_get(&s->set, &entry, &value), "%s: %s is a member",
 			   mode->name, entry_text(&entry)))
-			hits += atomic64_read(&ipcuckoo_record_hits(value.record)->packets);
+			hits += atomic64_read(&ipcuckoo_record_hits(value.record,
+								    s->set.options)->packets);
 	}
 	expect(hits == s->hits || s->wrong, "%s: all of %llu hits of members are counted: %llu",
 	       mode->name, s->hits, hits);
@@ -1303,6 +1304,7 @@ int main(int argc, char **argv)
 
 	shim_random_seed(ktap_begin("stress"));
 	shim_rcu_batch = 64;
+	ipcuckoo_value_init();
 	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		for (j = 1; j < (u32)argc && strcmp(argv[j], modes[i].name); j++)

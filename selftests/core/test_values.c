@@ -193,8 +193,8 @@ static bool context(struct run *r, bool held)
 static void check_record(struct run *r, struct ipcuckoo_record *record,
 			 const struct book_entry *k)
 {
-	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
-	const struct ipcuckoo_hits *hits = ipcuckoo_record_hits(record);
+	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record, ipcuckoo_record_options(record));
+	const struct ipcuckoo_hits *hits = ipcuckoo_record_hits(record, ipcuckoo_record_options(record));
 	const char *comment = ipcuckoo_record_comment(record);
 	const char *who = entry_text(&k->entry);
 
@@ -690,7 +690,7 @@ static void op_hit(struct run *r)
 	k = decide(r, &edge[0], entry.v6);
 	if (!look_up(r, &edge[0], entry.v6, &record) || !k)
 		return;
-	hits = ipcuckoo_record_hits(record);
+	hits = ipcuckoo_record_hits(record, ipcuckoo_record_options(record));
 	if (hits) {
 		u64 id = k->id;
 
@@ -1447,6 +1447,7 @@ int main(void)
 	u32 steps = ktap_share(250);
 	u32 options, i, except;
 
+	ipcuckoo_value_init();
 	for (options = 0; options <= IPCUCKOO_O_ALL; options++) {
 		for (i = 0; i < ARRAY_SIZE(plans); i++) {
 			for (except = 0; except < 2; except++) {

@@ -108,6 +108,7 @@ static void run(const struct plan *plan, u64 seed, u32 entries, double *usual, d
 	double *us = calloc(room, sizeof(*us));
 
 	shim_seconds = 1;
+	ipcuckoo_value_init();
 	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	if (!us || ipcuckoo_entries_init(&set, &mem, true))
 		bench_die("out of memory");

@@ -32,6 +32,39 @@ static inline void *kzalloc(size_t size, gfp_t gfp)
 	return kmalloc(size, gfp | __GFP_ZERO);
 }
 
+struct kmem_cache {
+	size_t size;
+};
+
+#define SLAB_ACCOUNT	0
+#define KBUILD_MODNAME	"core"
+
+static inline struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align,
+						   unsigned int flags, void (*ctor)(void *))
+{
+	static struct kmem_cache cache;
+
+	(void)name, (void)align, (void)flags, (void)ctor;
+	cache.size = size;
+	return &cache;
+}
+
+static inline void *kmem_cache_zalloc(struct kmem_cache *cache, gfp_t gfp)
+{
+	return kzalloc(cache->size, gfp);
+}
+
+static inline void kmem_cache_free(struct kmem_cache *cache, void *p)
+{
+	(void)cache;
+	kfree(p);
+}
+
+static inline void kmem_cache_destroy(struct kmem_cache *cache)
+{
+	(void)cache;
+}
+
 static inline void kvfree(const void *p)
 {
 	kfree(p);
