@@ -498,6 +498,12 @@ def test_missed_plain(fw):
 
 
 def test_missed_records(fw):
+    """Nor does one in a set with skbinfo."""
+    fw.create("hash:net skbinfo")
+    return not is_missed(fw, NONE_PENDING)
+
+
+def test_missed_counters(fw):
     """Nor does one in a set with counters."""
     fw.create("hash:net counters")
     return not is_missed(fw, NONE_PENDING)
@@ -691,8 +697,8 @@ LATE = (test_comment,)
 # They hold for longer than a second.
 LONG = (test_expired, test_most, test_memory, test_missed_host, test_expired_walk)
 OURS = (test_most, test_work, test_tool, test_closed, test_destroy, test_namespace)
-PAUSES = (test_missed_plain, test_missed_records, test_missed_walk, test_expired_walk,
-          test_missed_host, test_added_twice, test_commented, test_killed, test_counted, test_settled,
+PAUSES = (test_missed_plain, test_missed_records, test_missed_counters, test_missed_walk,
+          test_expired_walk, test_missed_host, test_added_twice, test_commented, test_killed, test_counted, test_settled,
           test_before_pending, test_beside_process, test_commented_in_place, test_growing)
 
 

@@ -70,7 +70,9 @@ class Bench:
             self.daemon.answered(name, 1)
 
     def end(self):
+        # It would attach again what is detached before.
         self.daemon.stop()
+        tool("detach", "--all")
         for name in tool("list", "-n").split():
             tool("destroy", name)
         for name in os.listdir(self.daemon.state):
@@ -575,7 +577,6 @@ def test_health(b):
     b.config({"s": {}}, {})
     os.kill(b.daemon.process.pid, signal.SIGHUP)
     wait_for(lambda: not b.daemon.status()["sources"])
-    tool("detach", "--all")
     b.end()
 
 
@@ -775,7 +776,6 @@ def test_compare(b):
     text = compared("--prometheus")
     b.case("metrics", 'ipcuckood_source_only_entries{source="b",kind="feed",set="s"} '
            f"{want['b']['only']}\n" in text, text)
-    tool("detach", "--all")
     b.end()
 
 
