@@ -203,6 +203,25 @@ static inline int client_send(struct client *c, const void *data, size_t size)
 		      (struct sockaddr *)&kernel, sizeof(kernel)) < 0 ? -errno : 0;
 }
 
+/* Read a dump to its end, and forget what it has. Since Linux 6.9 the end can be in one packet with the
+ * last messages. Return: whether the dump has succeeded.
+ */
+static inline bool client_skip_dump(struct client *c)
+{
+	struct nlmsghdr *nlh;
+	ssize_t size;
+	int left;
+
+	while ((size = recv(mnl_socket_get_fd(c->nl), c->in, c->room, 0)) > 0) {
+		left = size;
+		for (nlh = (void *)c->in; mnl_nlmsg_ok(nlh, left);
+		     nlh = mnl_nlmsg_next(nlh, &left))
+			if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR)
+				return nlh->nlmsg_type == NLMSG_DONE;
+	}
+	return false;
+}
+
 /* Send the request once, and read its answer. */
 static inline int client_ask_once(struct client *c, struct answer *answer)
 {

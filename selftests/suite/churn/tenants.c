@@ -112,25 +112,11 @@ static void ask_resolve(void)
 static void ask_families(void)
 {
 	struct nlmsghdr *nlh = client_begin_as(cl, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_DUMP);
-	bool more = true;
-	ssize_t size;
-	int left;
 
 	watch_begin(&shared->watch[FAMILIES]);
 	client_send(cl, nlh, nlh->nlmsg_len);
-	while (more) {
-		size = recv(mnl_socket_get_fd(cl->nl), cl->in, cl->room, 0);
-		left = size;
-		nlh = (void *)cl->in;
-		if (size <= 0)
-			errx(1, "families cannot be listed");
-		/* Since Linux 6.9 the end can be in one packet with the last families. */
-		for (; more && mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
-			if (nlh->nlmsg_type == NLMSG_ERROR)
-				errx(1, "families cannot be listed");
-			more = nlh->nlmsg_type != NLMSG_DONE;
-		}
-	}
+	if (!client_skip_dump(cl))
+		errx(1, "families cannot be listed");
 	watch_end(&shared->watch[FAMILIES]);
 }
 
