@@ -63,7 +63,8 @@ struct ipcuckoo_lens {
  *		set of ip_set, packets are writers too: see @packets
  * @packets:	a packet that adds an entry to a set of ip_set, or deletes one, is the writer while
  *		it holds this lock, provided that @locked is false; a spinlock of softirqs
- * @locked:	a process holds @mutex; changed under @packets
+ * @locked:	packets must not change the contents, because a process holds @mutex. False while
+ *		it holds @mutex and copies a table beside them (rebuild.c). Changed under @packets
  * @mem:	account to charge
  * @queue:	memory for searches for a free slot, until the writer is done; or NULL
  * @live:	there may be readers; false for shadows and scratch contents

@@ -293,6 +293,16 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 	return 0;
 }
 
+/* Find the slot of an entry, expired or not. */
+static bool find_slot(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+		      struct ipcuckoo_table **t, u64 *slot)
+{
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+
+	*t = ipcuckoo_version_current(e)->table[ipcuckoo_entry_kind(entry)];
+	return *t && ipcuckoo_table_find(*t, &key, slot);
+}
+
 /**
  * ipcuckoo_entries_update() - update an entry that exists and is added again
  * @e:		contents
@@ -311,7 +321,6 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry_attrs *attrs)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
 	struct ipcuckoo_value value;
 	struct ipcuckoo_table *t;
 	u64 slot;
@@ -321,8 +330,7 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 	err = fresh->nomatch ? ipcuckoo_entries_prepare_exceptions(e, kind) : 0;
 	if (err)
 		return err;
-	t = ipcuckoo_version_current(e)->table[kind];
-	if (!t || !ipcuckoo_table_find(t, &key, &slot))
+	if (!find_slot(e, entry, &t, &slot))
 		return -ENOENT;
 	value = ipcuckoo_table_value(t, slot);
 	e->records -= ipcuckoo_record_memory(value.record);
@@ -350,16 +358,6 @@ static void remove_at(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *e
 		e->gc_pending |= BIT(kind);
 	else
 		ipcuckoo_rebuild_maybe_shrink(e, kind, 0);
-}
-
-/* Find the slot of an entry, expired or not. */
-static bool find_slot(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
-		      struct ipcuckoo_table **t, u64 *slot)
-{
-	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
-
-	*t = ipcuckoo_version_current(e)->table[ipcuckoo_entry_kind(entry)];
-	return *t && ipcuckoo_table_find(*t, &key, slot);
 }
 
 /**

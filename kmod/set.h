@@ -56,8 +56,8 @@
  *   ipcuckoo_entries.packets
  *
  *   who is the writer of a set	one change of a packet; 16 of	packets that change the set, and
- *   of ip_set, a packet or the	them by a work item		who locks its contents
- *   holder of entries.mutex
+ *   of ip_set, a packet or the	them, or copying 64 slots, by	who locks its contents
+ *   holder of entries.mutex	a work item
  *
  *   ipcuckoo_guard.lock
  *

@@ -337,7 +337,9 @@ void ipcuckoo_record_get(struct ipcuckoo_record *r)
 		refcount_inc(&r->ref);
 }
 
-/* The options of a retired record, in the bits of a pointer that are 0, and back. */
+/* The link of a retired record has the options of that record in its lowest bits, which are 0 in a
+ * pointer to a record.
+ */
 #define LINK_SHIFT	1
 #define LINK_MASK	7UL
 

@@ -205,10 +205,12 @@ static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, 
 	int err;
 
 	/* Most packets change nothing. They take no lock. */
-	if (add && exist && is_fresh(s, entry, ext))
-		return 0;
-	if (!(add && exist) && is_idle(add, exist, ipcuckoo_ipset_has(s, entry)))
+	if (add && exist) {
+		if (is_fresh(s, entry, ext))
+			return 0;
+	} else if (is_idle(add, exist, ipcuckoo_ipset_has(s, entry))) {
 		return -IPSET_ERR_EXIST;
+	}
 	err = change_in_place(s, entry, add, exist, ext);
 	if (err == -EAGAIN)
 		err = change_later(s, entry, add, exist, ext);

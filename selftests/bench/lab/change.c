@@ -24,31 +24,41 @@ static int begin(const struct lab_run *run)
 	return run->traffic->v4 ? lab_ipset_begin(run) : -EAFNOSUPPORT;
 }
 
+/* What the target SET passes to ip_set_add() and ip_set_del() */
+struct call {
+	struct nf_hook_state state;
+	struct xt_action_param par;
+	struct ip_set_adt_opt opt;
+};
+
 /* The target SET without --timeout has the timeout UINT_MAX: that of the set. */
-static struct ip_set_adt_opt options(u32 timeout)
+static void prepare(struct call *c, const struct lab_run *run, u32 timeout)
 {
-	return (struct ip_set_adt_opt){
-		.family = NFPROTO_IPV4,
-		.dim = IPSET_DIM_ONE,
-		.flags = IPSET_DIM_ONE_SRC,
-		.cmdflags = IPSET_FLAG_EXIST,
-		.ext.timeout = timeout,
+	*c = (struct call){
+		.state = {
+			.hook = NF_INET_PRE_ROUTING,
+			.pf = NFPROTO_IPV4,
+			.net = run->net,
+		},
+		.par.state = &c->state,
+		.opt = {
+			.family = NFPROTO_IPV4,
+			.dim = IPSET_DIM_ONE,
+			.flags = IPSET_DIM_ONE_SRC,
+			.cmdflags = IPSET_FLAG_EXIST,
+			.ext.timeout = timeout,
+		},
 	};
 }
 
 static u32 add_each(const struct lab_run *run, u32 timeout)
 {
-	const struct nf_hook_state state = {
-		.hook = NF_INET_PRE_ROUTING,
-		.pf = NFPROTO_IPV4,
-		.net = run->net,
-	};
-	const struct xt_action_param par = { .state = &state };
-	struct ip_set_adt_opt opt = options(timeout);
 	struct sk_buff *skb = lab_ipset_skb;
+	struct call c;
 
+	prepare(&c, run, timeout);
 	return LAB_LOOP4(run, (ip_hdr(skb)->saddr = be,
-			       !ip_set_add(lab_ipset_index, skb, &par, &opt)));
+			       !ip_set_add(lab_ipset_index, skb, &c.par, &c.opt)));
 }
 
 static u32 refresh_chunk(const struct lab_run *run)
@@ -68,33 +78,23 @@ static u32 extend_chunk(const struct lab_run *run)
 
 static u32 churn_chunk(const struct lab_run *run)
 {
-	const struct nf_hook_state state = {
-		.hook = NF_INET_PRE_ROUTING,
-		.pf = NFPROTO_IPV4,
-		.net = run->net,
-	};
-	const struct xt_action_param par = { .state = &state };
-	struct ip_set_adt_opt opt = options(UINT_MAX);
-	struct sk_buff *skb = lab_ipset_skb;
 	u32 added = refresh_chunk(run), deleted;
+	struct sk_buff *skb = lab_ipset_skb;
+	struct call c;
 
+	prepare(&c, run, UINT_MAX);
 	deleted = LAB_LOOP4(run, (ip_hdr(skb)->saddr = be,
-				  !ip_set_del(lab_ipset_index, skb, &par, &opt)));
+				  !ip_set_del(lab_ipset_index, skb, &c.par, &c.opt)));
 	return min(added, deleted);
 }
 
 static void extend_one(const struct lab_run *run)
 {
-	const struct nf_hook_state state = {
-		.hook = NF_INET_PRE_ROUTING,
-		.pf = NFPROTO_IPV4,
-		.net = run->net,
-	};
-	const struct xt_action_param par = { .state = &state };
-	struct ip_set_adt_opt opt = options(next_timeout());
+	struct call c;
 
+	prepare(&c, run, next_timeout());
 	ip_hdr(lab_ipset_skb)->saddr = run->traffic->v4[lab_index(run, 0)];
-	ip_set_add(lab_ipset_index, lab_ipset_skb, &par, &opt);
+	ip_set_add(lab_ipset_index, lab_ipset_skb, &c.par, &c.opt);
 }
 
 const struct lab_subject lab_change[] = {

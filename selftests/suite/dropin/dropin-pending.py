@@ -652,16 +652,14 @@ def test_commented_in_place(fw):
     """What packets have deleted and added again has no comment of before, if it is stored in place."""
     fw.create("hash:ip timeout 0 comment", (DELETE, ADD_100, ASK))
     fw.ipset("add s 10.1.0.1 timeout 2000 comment old")
-    with fw.held():
-        fw.send(DELETE, "10.1.0.1")
-        fw.send(ADD_100, "10.1.0.1")
-        parameter("later", 0)
-    try:
+    with contextlib.ExitStack() as stack:
+        with fw.held():
+            fw.send(DELETE, "10.1.0.1")
+            fw.send(ADD_100, "10.1.0.1")
+            stack.enter_context(in_place())
         # The work item comes first.
         time.sleep(0.5)
         return "comment" not in fw.members()["10.1.0.1"]
-    finally:
-        parameter("later", 1)
 
 
 def test_growing(fw):
